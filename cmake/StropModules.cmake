@@ -1,0 +1,45 @@
+# How a module of src/ becomes an object library, and how its tests become one test program.
+
+find_program(STROP_CCACHE ccache)
+if(STROP_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${STROP_CCACHE})
+endif()
+find_program(STROP_MOLD mold)
+if(STROP_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(strop_flags INTERFACE)
+target_include_directories(strop_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(strop_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wno-missing-field-initializers -fno-math-errno -ffp-contract=off)
+if(STROP_WERROR)
+  target_compile_options(strop_flags INTERFACE -Werror)
+endif()
+if(STROP_SANITIZE)
+  target_compile_options(strop_flags INTERFACE -fsanitize=${STROP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  target_link_options(strop_flags INTERFACE -fsanitize=${STROP_SANITIZE})
+endif()
+
+# strop_module(NAME SOURCES glob... [LIBS lib...]): object library strop_NAME from the sources that the globs (relative to
+# the current folder) match; files ending in _test.cpp are kept apart for strop_module_test.
+function(strop_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  add_library(strop_${name} OBJECT ${sources})
+  target_link_libraries(strop_${name} PUBLIC strop_flags ${ARG_LIBS})
+endfunction()
+
+# strop_test(NAME SOURCES glob...): one GoogleTest program from the _test.cpp files that the globs match, linked with
+# the whole of Strop and registered with CTest case by case.
+function(strop_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(strop_${name}_test ${sources})
+  target_link_libraries(strop_${name}_test PRIVATE strop_all GTest::gmock_main ${ARG_LIBS})
+  gtest_discover_tests(strop_${name}_test TEST_PREFIX "${name}." PROPERTIES LABELS ${name} DISCOVERY_TIMEOUT 60)
+endfunction()

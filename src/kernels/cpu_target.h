@@ -1,0 +1,17 @@
+/// Which instruction set the kernels use. One source, compiled per target by Highway, chosen at run time.
+#pragma once
+
+#include <cstdint>
+
+namespace strop::kernels {
+
+/// The targets that every vectorised kernel is compiled for.
+enum class CpuTarget { Portable, Avx2, Avx512 };
+
+/// The best target that this CPU (and a Highway build limit) offers.
+CpuTarget best_cpu_target();
+
+/// "portable", "avx2", "avx512".
+const char* to_string(CpuTarget target);
+
+}  // namespace strop::kernels
