@@ -1,0 +1,29 @@
+/// Scalar conversions between element types and double, exact in one direction and rounded once in the other.
+/// Sources: IEEE 754-2008 (binary16), the bfloat16 definition, OCP 8-bit Floating Point Specification 1.0 (E4M3, E5M2),
+/// "8-bit Numerical Formats for Deep Neural Networks" (FNUZ variants), OCP Microscaling Formats 1.0 (E2M1, E8M0).
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace strop {
+
+/// The value of element `index` of packed or plain `data` of a real numeric type or bool.
+double load_scalar(DType dtype, const void* data, int64_t index);
+/// The bit-exact integer value of element `index` of an integer or bool type.
+int64_t load_integer(DType dtype, const void* data, int64_t index);
+/// Rounds `value` once (nearest even) and stores it. With saturate, float8 overflow becomes the largest finite value;
+/// without, it becomes infinity where the format has one, else NaN. Integers: truncated, then modulo 2^n.
+void store_scalar(DType dtype, void* data, int64_t index, double value, bool saturate = true);
+void store_integer(DType dtype, void* data, int64_t index, int64_t value);
+
+float half_to_float(uint16_t bits);
+uint16_t float_to_half(float value);      ///< nearest even
+float bfloat_to_float(uint16_t bits);
+uint16_t float_to_bfloat(float value);    ///< nearest even
+
+/// `value` rounded once to `dtype` and back: what a store followed by a load gives.
+double round_to(DType dtype, double value);
+
+}  // namespace strop
