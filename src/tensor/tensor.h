@@ -45,7 +45,10 @@ class Tensor {
   TensorType type() const { return {dtype_, to_dims(dims_), {}}; }
 
   const void* raw() const { return data_; }
-  void* mutable_raw() const { return STROP_CHECK(!read_only_), data_; }
+  void* mutable_raw() const {
+    STROP_CHECK(!read_only_, "writing to read-only bytes");
+    return data_;
+  }
   template <class T>
   const T* data() const {
     return static_cast<const T*>(data_);
