@@ -1,6 +1,7 @@
 /// Host tensors and values: what the interpreter computes with, what constants are, what tools read and write.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,9 +26,10 @@ class Tensor {
   Tensor(DType dtype, std::vector<int64_t> dims);
   /// Not initialised; for the kernel that is about to write all of it.
   static Tensor uninitialized(DType dtype, std::vector<int64_t> dims);
-  /// A read-only view of `data` (byte_size(dtype, count) bytes), kept alive by `owner`.
+  /// A read-only view of `data` (byte_size(dtype, count) bytes), kept alive by `owner`. Data misaligned for their type
+  /// (as initializers inside a file may be) are copied instead.
   static Tensor view(DType dtype, std::vector<int64_t> dims, const void* data, std::shared_ptr<const void> owner);
-  /// A writable view; the caller guarantees the lifetime.
+  /// A writable view; the caller guarantees the lifetime and the alignment of the type.
   static Tensor borrow(DType dtype, std::vector<int64_t> dims, void* data);
   template <class T>
   static Tensor of(DType dtype, std::vector<int64_t> dims, std::span<const T> values);
