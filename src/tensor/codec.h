@@ -40,9 +40,10 @@ inline constexpr FloatFormat kF16{16, 10, 15, 0x7BFF, 0x7E00, true, true, Overfl
 inline constexpr FloatFormat kBF16{16, 7, 127, 0x7F7F, 0x7FC0, true, true, Overflow::Infinity};
 inline constexpr FloatFormat kE4M3FN{8, 3, 7, 0x7E, 0x7F, false, true, Overflow::Selectable};
 inline constexpr FloatFormat kE4M3FNUZ{8, 3, 8, 0x7F, 0x80, false, false, Overflow::Selectable};
-inline constexpr FloatFormat kE5M2{8, 2, 15, 0x7B, 0x7F, true, true, Overflow::Selectable};
+inline constexpr FloatFormat kE5M2{8, 2, 15, 0x7B, 0x7E, true, true, Overflow::Selectable};
 inline constexpr FloatFormat kE5M2FNUZ{8, 2, 16, 0x7F, 0x80, false, false, Overflow::Selectable};
-inline constexpr FloatFormat kE2M1{4, 1, 1, 0x7, 0x7, false, true, Overflow::Saturate};
+// No NaN: it is written as -0, as ONNX's conformance data have it.
+inline constexpr FloatFormat kE2M1{4, 1, 1, 0x7, 0x8, false, true, Overflow::Saturate};
 
 /// 2^exponent for exponents of normal doubles.
 constexpr double power_of_two(int exponent) {
@@ -97,13 +98,14 @@ constexpr uint32_t encode(double value, bool saturate) {
   const uint64_t magnitude_bits = bits & ~(uint64_t{1} << 63);
   constexpr uint64_t kInfinity = uint64_t{0x7FF} << 52;
   const uint32_t sign = (bits >> 63) != 0 ? F.sign_bit() : 0;
-  if (magnitude_bits > kInfinity) return F.has_negative_zero && F.overflow != Overflow::Saturate ? F.nan | sign : F.nan;
+  const uint32_t nan = F.has_negative_zero ? F.nan | sign : F.nan;  // FNUZ has one NaN, without sign
+  if (magnitude_bits > kInfinity) return nan;
   const uint64_t code = magnitude_bits == kInfinity ? F.max_finite + 1 : nearest_code<F>(magnitude_bits);
   if (code == 0) return F.has_negative_zero ? sign : 0;
   if (code <= F.max_finite) return static_cast<uint32_t>(code) | sign;
   if (F.overflow == Overflow::Saturate || (F.overflow == Overflow::Selectable && saturate)) return F.max_finite | sign;
   if (F.has_infinity) return (F.max_finite + 1) | sign;
-  return F.has_negative_zero ? F.nan | sign : F.nan;
+  return nan;
 }
 
 /// Truncation toward zero, then the residue modulo 2^64; NaN and infinities give 0.
@@ -227,8 +229,9 @@ struct SmallFloat {
   }
 };
 
-/// Powers of two without sign or zero: code c is 2^(c - 127), 255 is NaN. The sign is dropped; magnitudes are rounded
-/// to the nearer power (1.5 * 2^k up, its even neighbour), at least 2^-127, zero included.
+/// Powers of two without sign or zero: code c is 2^(c - 127), 255 is NaN. Magnitudes are rounded to the nearer power,
+/// halfway cases up; the sign is dropped (ONNX leaves negative values unspecified). Out of range, saturating: the
+/// smallest or largest power; otherwise NaN. For other rounding modes round to a power of two first.
 struct E8M0 {
   static double load(const void* data, int64_t index) {
     const int code = read<uint8_t>(data, index);
@@ -244,13 +247,13 @@ struct E8M0 {
 
  private:
   static uint8_t encode_magnitude(double magnitude, bool saturate) {
-    if (!std::isfinite(magnitude)) return 255;
-    if (magnitude <= power_of_two(-127)) return 0;
+    constexpr uint8_t kNan = 255;
+    if (std::isnan(magnitude)) return kNan;
+    if (magnitude < 0.75 * power_of_two(-127)) return saturate ? 0 : kNan;
+    if (magnitude >= 1.5 * power_of_two(127)) return saturate ? 254 : kNan;
     int exponent = 0;
     const double fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
-    const int code = exponent - 1 + (fraction >= 0.75 ? 1 : 0) + 127;
-    if (code > 254) return saturate ? 254 : 255;
-    return static_cast<uint8_t>(code);
+    return static_cast<uint8_t>(exponent - 1 + (fraction >= 0.75 ? 1 : 0) + 127);
   }
 };
 

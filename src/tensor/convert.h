@@ -13,15 +13,20 @@ namespace strop {
 double load_scalar(DType dtype, const void* data, int64_t index);
 /// The bit-exact integer value of element `index` of an integer or bool type.
 int64_t load_integer(DType dtype, const void* data, int64_t index);
-/// Rounds `value` once (nearest even) and stores it. With saturate, float8 overflow becomes the largest finite value;
-/// without, it becomes infinity where the format has one, else NaN. Integers: truncated, then modulo 2^n.
+/// Rounds `value` once, from double to nearest even, and stores it.
+/// Floating types: f16 and bf16 overflow to infinity. Float8, infinities included: with saturate the largest finite
+/// value of that sign, without it infinity where the format has one, else NaN; FNUZ formats have no -0. f4e2m1 always
+/// saturates and stores NaN as -0. f8e8m0 drops the sign, rounds halfway cases up, and out of range (zero included)
+/// gives its smallest or largest value with saturate, else NaN. Integers: truncated, then modulo 2^n; NaN and
+/// infinities give 0. Bool: whether value != 0, so NaN is true.
 void store_scalar(DType dtype, void* data, int64_t index, double value, bool saturate = true);
+/// Integers modulo 2^n; bool: whether value != 0; floating types: rounded once, as store_scalar with saturate.
 void store_integer(DType dtype, void* data, int64_t index, int64_t value);
 
 float half_to_float(uint16_t bits);
-uint16_t float_to_half(float value);      ///< nearest even
+uint16_t float_to_half(float value);  ///< nearest even
 float bfloat_to_float(uint16_t bits);
-uint16_t float_to_bfloat(float value);    ///< nearest even
+uint16_t float_to_bfloat(float value);  ///< nearest even
 
 /// `value` rounded once to `dtype` and back: what a store followed by a load gives.
 double round_to(DType dtype, double value);

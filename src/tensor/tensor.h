@@ -89,8 +89,8 @@ int64_t element_count(const std::vector<int64_t>& dims);
 std::vector<double> load_f64(const Tensor& tensor);
 /// Converts all elements of an integer or bool tensor; u64 keeps its bit pattern.
 std::vector<int64_t> load_i64(const Tensor& tensor);
-/// A new tensor, each value rounded once (to nearest even; float8 saturates as ONNX's Cast with saturate=1 does) to a
-/// floating type, or converted to an integer type modulo 2^n after truncation.
+/// A new tensor, each value converted as convert.h's store_scalar does with saturate: rounded once to a floating type;
+/// truncated, then taken modulo 2^n, for an integer type; compared with zero for bool.
 Tensor store_f64(DType dtype, std::vector<int64_t> dims, std::span<const double> values);
 /// A new tensor of an integer, bool or floating type; integers wrap modulo 2^n.
 Tensor store_i64(DType dtype, std::vector<int64_t> dims, std::span<const int64_t> values);
