@@ -68,7 +68,9 @@ void collect_symbols(const Dim& dim, std::set<std::string>& out) {
 }  // namespace
 
 Dim Dim::from_terms(std::vector<DimTerm> terms) {
-  std::map<std::string, DimTerm> merged;  // canonical order: by monomial text, the constant ("") first
+  // Canonical order: by monomial text, the constant (whose text is empty) last.
+  const auto before = [](const std::string& a, const std::string& b) { return !a.empty() && (b.empty() || a < b); };
+  std::map<std::string, DimTerm, decltype(before)> merged(before);
   for (DimTerm& term : terms) {
     std::sort(term.atoms.begin(), term.atoms.end(), [](const auto& a, const auto& b) { return a->text < b->text; });
     auto [it, inserted] = merged.try_emplace(monomial_key(term), term);
@@ -88,6 +90,8 @@ Dim Dim::from_terms(std::vector<DimTerm> terms) {
 Dim Dim::atom(DimOp op, Dim a, Dim b) {
   auto node = std::make_shared<DimAtom>();
   node->op = op;
+  const bool commutes = op == DimOp::Min || op == DimOp::Max;
+  if (commutes && b.to_string() < a.to_string()) std::swap(a, b);
   node->text = fmt::format("{}({}, {})", op_name(op), a.to_string(), b.to_string());
   node->operands = {std::move(a), std::move(b)};
   return from_terms({{1, {std::move(node)}}});

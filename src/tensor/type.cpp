@@ -1,5 +1,6 @@
 #include "tensor/type.h"
 
+#include <charconv>
 #include <vector>
 
 namespace strop {
@@ -51,10 +52,14 @@ namespace {
 Error bad_type(std::string_view text) { return error(ErrorCode::InvalidArgument, "'{}' is not a type", text); }
 
 Result<Layout> parse_layout(std::string_view text) {
-  int axis = 0;
-  int block = 0;
-  if (std::sscanf(std::string(text).c_str(), "%dc%d", &axis, &block) != 2) return bad_type(text);
-  return Layout{axis, block};
+  Layout layout;
+  const char* end = text.data() + text.size();
+  const auto axis = std::from_chars(text.data(), end, layout.blocked_axis);
+  if (axis.ec != std::errc() || axis.ptr == end || *axis.ptr != 'c') return bad_type(text);
+  const auto block = std::from_chars(axis.ptr + 1, end, layout.block);
+  if (block.ec != std::errc() || block.ptr != end) return bad_type(text);
+  if (layout.blocked_axis < 0 || layout.block < 1) return bad_type(text);
+  return layout;
 }
 
 Result<Type> parse_tensor(std::string_view text) {
@@ -86,16 +91,20 @@ Result<Type> parse_tensor(std::string_view text) {
   return Type(type);
 }
 
-}  // namespace
-
-Result<Type> parse_type(std::string_view text) {
+Result<Type> parse_nested(std::string_view text, int depth) {
+  if (depth > 16) return error(ErrorCode::InvalidArgument, "a type is nested more than 16 levels deep");
   if (text == "none") return Type();
   for (const std::string_view prefix : {std::string_view("seq("), std::string_view("optional(")}) {
     if (!text.starts_with(prefix) || !text.ends_with(")")) continue;
-    STROP_ASSIGN(Type element, parse_type(text.substr(prefix.size(), text.size() - prefix.size() - 1)));
+    const std::string_view inside = text.substr(prefix.size(), text.size() - prefix.size() - 1);
+    STROP_ASSIGN(Type element, parse_nested(inside, depth + 1));
     return prefix == "seq(" ? Type::sequence(std::move(element)) : Type::optional(std::move(element));
   }
   return parse_tensor(text);
 }
+
+}  // namespace
+
+Result<Type> parse_type(std::string_view text) { return parse_nested(text, 0); }
 
 }  // namespace strop
