@@ -4,11 +4,20 @@
 
 namespace strop::kernels {
 
-CpuTarget best_cpu_target() {
+namespace {
+
+CpuTarget detect() {
   const auto supported = hwy::SupportedTargets();
   if (supported & HWY_AVX3) return CpuTarget::Avx512;
   if (supported & HWY_AVX2) return CpuTarget::Avx2;
   return CpuTarget::Portable;
+}
+
+}  // namespace
+
+CpuTarget best_cpu_target() {
+  static const CpuTarget best = detect();  // asking costs tens of microseconds in a virtual machine, which traps cpuid
+  return best;
 }
 
 const char* to_string(CpuTarget target) {
