@@ -46,6 +46,7 @@ struct Node {
   std::vector<ops::LateField> late;
   std::vector<std::shared_ptr<Graph>> regions;
   std::vector<std::string> sources;  ///< names of the ONNX nodes it came from; never empty after import
+  int32_t unbacked_number = kNone;   ///< names the unbacked symbols that its inference makes; the graph assigns it
   bool alive = true;
 };
 
@@ -91,8 +92,14 @@ class Graph {
   /// Appends without inferring: the caller sets output types. For rewrites that keep types.
   NodeId add_node_with_types(NewNode node, std::vector<Type> output_types);
 
-  /// Runs the node's inference again and updates its outputs' types. True if something changed.
+  /// Runs the node's inference again and updates its outputs' types and known contents (what is more specific stays).
+  /// True if something changed. Error: inference failed, or contradicts the types; it names the node.
   Result<bool> reinfer(NodeId id);
+  /// reinfer for every node in order; so that a type that became more specific reaches all that depend on it.
+  Result<bool> reinfer_all();
+  /// Types from scratch for these parameters (one per graph input): how a region is inferred. Returns the types of the
+  /// graph's outputs. Nothing is kept from before, so that Loop may call it with ever wider types until they hold.
+  Result<std::vector<Type>> infer_region(const std::vector<Type>& parameters);
 
   /// Redirects every use of `from` (operands and graph outputs) to `to`. Keeps the more specific type; moves the name if
   /// `to` has none.
@@ -113,6 +120,12 @@ class Graph {
 
   /// A fresh symbol name for an unbacked dimension of this graph.
   std::string next_unbacked();
+  /// What the unbacked symbols of this graph start with: "?" for the outermost, more for a region, so that the names of
+  /// a region never mean something else outside. add_node sets it for its regions.
+  const std::string& unbacked_scope() const { return unbacked_scope_; }
+  void set_unbacked_scope(std::string scope);
+  /// The prefix for a node's inference, for example "?12.".
+  std::string unbacked_prefix(const Node& node) const;
 
   bool is_constant(ValueId id) const { return id != kNone && value(id).constant != nullptr; }
   const Tensor* constant_tensor(ValueId id) const { return is_constant(id) ? &value(id).constant->tensor : nullptr; }
@@ -121,27 +134,42 @@ class Graph {
   std::vector<ValueInfo> values_;
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;
+  NodeId append(NewNode node);
+  void set_types(NodeId id, const std::vector<Type>& types);
+
   int unbacked_count_ = 0;
+  std::string unbacked_scope_ = "?";
 };
+
+/// "node 'conv1' (Conv)": how every message names a node: by its ONNX nodes, else by its first output.
+std::string describe(const Graph& graph, NodeId id);
 
 /// Checks every invariant: ids in range, one producer each, order topological, types as inference gives them (or more
 /// specific), regions match their node. The error names the node.
 Result<void> verify(const Graph& graph);
 
-/// Text form; parse reads it back, against a catalogue. Constants above `max_constant_elements` print as a digest.
+/// Text form (docs/ir-text.md has the grammar); parse_text reads it back, against a catalogue, and printing that gives the
+/// same text. Constants above `max_constant_elements` print as a digest; reading those back takes the table of constants.
 struct TextOptions {
   int64_t max_constant_elements = 16;
   bool sources = false;
 };
 std::string to_text(const Graph& graph, const TextOptions& options = {});
-Result<std::shared_ptr<Graph>> parse_text(std::string_view text, const ops::Catalogue& catalogue);
+/// Digest → tensor.
+using ConstantTable = std::map<std::string, Tensor>;
+/// The constants of the graph and its regions, by the digest that the text form shows.
+ConstantTable constant_table(const Graph& graph);
+/// Error: the line, and what is wrong there. A digest that `constants` does not have is one.
+Result<std::shared_ptr<Graph>> parse_text(std::string_view text, const ops::Catalogue& catalogue,
+                                          const ConstantTable& constants = {});
 
 /// The reference interpreter: evaluates every node in order with its operator's meaning.
 struct InterpretOptions {
   /// Called after each node with its outputs, for bisecting and calibration; may be empty.
   std::optional<FunctionRef<void(const Graph&, NodeId, const std::vector<Value>&)>> observe;
 };
-/// `inputs` in the order of graph.inputs. Results in the order of graph.outputs.
+/// `inputs` in the order of graph.inputs; their dtypes and shapes are checked against the declared ones first (the error
+/// names the input). Results in the order of graph.outputs. A value is dropped after its last use.
 Result<std::vector<Value>> interpret(const Graph& graph, std::vector<Value> inputs, Threads& threads,
                                      const InterpretOptions& options = {});
 
