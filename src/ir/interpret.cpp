@@ -32,7 +32,7 @@ Schedule make_schedule(const Graph& graph) {
       if (input != kNone) last_step[static_cast<size_t>(input)] = step;
     }
     const bool symbolic_outputs = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                              [&](ValueId id) { return is_symbolic(graph.value(id).type); });
+                                              [&](ValueId output) { return is_symbolic(graph.value(output).type); });
     schedule.steps.push_back({id, {}, !node.attrs.symbols().empty(), symbolic_outputs});
   }
   for (const Port& port : graph.outputs) last_step[static_cast<size_t>(port.value)] = -1;
