@@ -98,6 +98,11 @@ struct Operator {
   // Facts that passes and the planner may use; the defaults are the safe ones.
   bool is_deterministic = true;          ///< false: random; never folded or merged
   bool is_view = false;                  ///< output 0 is operand 0's bytes under another shape (Reshape, Identity)
+  /// Where output 0 lies inside operand 0's row-major elements, if it is a contiguous part of them: the first element.
+  /// Null: operand 0 as a whole if is_view, else no view.
+  std::optional<Dim> (*view_offset)(const Attrs& attrs, const TensorType& operand, const TensorType& result) = nullptr;
+  /// The axis along which output 0 is all operands side by side, for operators that only concatenate.
+  std::optional<int64_t> (*concat_axis)(const Attrs& attrs, int64_t rank) = nullptr;
   int in_place_operand = -1;             ///< output 0 may overwrite this operand's buffer elementwise, if shapes are equal
   bool has_regions = false;
 };
