@@ -18,7 +18,7 @@ setup-clang:
 	@scripts/setup.sh clang
 
 build: setup     ## build/release/strop, the libraries, the tests
-	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --preset release >/dev/null
 	@ninja -C build/release -j $(JOBS)
 
 models: setup    ## collect the models of scripts/catalogue.py in .cache/models
@@ -33,9 +33,7 @@ test: build models  ## every test; ends with the counts
 bench-cpu: build models  ## Strop and ONNX Runtime in alternation: table, and JSON in docs/results/
 	@$(PYTHON) bench/cpu_peers.py
 
-lint: setup-clang  ## include directions, format, ruff, clang-tidy (TIDY_FILES=N: the N latest changed files)
-	@cmake --preset release >/dev/null
-	@ninja -C build/release -j $(JOBS) generated
+lint: setup-clang build  ## include directions, format, ruff, clang-tidy (TIDY_FILES=N: the N latest changed files)
 	@$(PYTHON) scripts/lint.py $(if $(TIDY_FILES),--tidy-files $(TIDY_FILES))
 
 format: setup-clang  ## rewrite all sources in the project's format

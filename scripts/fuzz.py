@@ -34,11 +34,20 @@ def fuzz(target: Path, seconds: int) -> dict:
     grown, failures, kept = CACHE / name, CACHE / "failures", KEPT / name
     for folder in (grown, failures):
         folder.mkdir(parents=True, exist_ok=True)
-    command = [str(target), f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={INPUT_MIB}",
-               f"-artifact_prefix={failures}/{name}-", "-print_final_stats=1", "-max_len=1048576", str(grown)]  # fmt: skip
-    if kept.is_dir():
-        command.append(str(kept))
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)  # fmt: skip
+    command = [
+        str(target),
+        f"-max_total_time={seconds}",
+        f"-timeout={INPUT_SECONDS}",
+        f"-rss_limit_mb={INPUT_MIB}",
+        f"-artifact_prefix={failures}/{name}-",
+        "-print_final_stats=1",
+        "-max_len=1048576",
+        str(grown),
+        *([str(kept)] if kept.is_dir() else []),
+    ]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False
+    )
     found = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stdout)
     result = {"target": name, "seconds": seconds, "executions": int(found[1]) if found else 0,
               "failed": done.returncode != 0}  # fmt: skip
