@@ -20,7 +20,14 @@ struct Operator;
 
 #define STROP_OPERATOR_FAMILIES(X) \
   X(pointwise)                     \
-  X(view)
+  X(view)                          \
+  X(transpose)                     \
+  X(slice)                         \
+  X(concat)                        \
+  X(expand)                        \
+  X(gather)                        \
+  X(fill)                          \
+  X(shape)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \
