@@ -132,17 +132,6 @@ std::vector<Shape> shapes() {
   };
 }
 
-/// Memory of one shape.
-struct Data {
-  explicit Data(const GemmProblem& p) : a(p.batch * p.m * p.k), b(p.batch * p.k * p.n), c(p.batch * p.m * p.n) {
-    std::mt19937 random(7);
-    std::uniform_real_distribution<float> values(-1, 1);
-    for (float& x : a) x = values(random);
-    for (float& x : b) x = values(random);
-  }
-  std::vector<float> a, b, c;
-};
-
 /// A float array on a cache line, as the engine's arena and weights are.
 struct Aligned {
   explicit Aligned(size_t bytes) : memory(bytes + 64) {
@@ -152,6 +141,19 @@ struct Aligned {
   }
   std::vector<char> memory;
   float* data;
+};
+
+/// Memory of one shape.
+struct Data {
+  explicit Data(const GemmProblem& p)
+      : a(floats(p.batch * p.m * p.k)), b(floats(p.batch * p.k * p.n)), c(floats(p.batch * p.m * p.n)) {
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> values(-1, 1);
+    for (int64_t i = 0; i < p.batch * p.m * p.k; ++i) a.data[i] = values(random);
+    for (int64_t i = 0; i < p.batch * p.k * p.n; ++i) b.data[i] = values(random);
+  }
+  static size_t floats(int64_t count) { return static_cast<size_t>(count) * sizeof(float); }
+  Aligned a, b, c;
 };
 
 /// One way to compute a shape, and its times.
@@ -181,11 +183,11 @@ class Ours {
         threads_(threads),
         workspace_(kernels::gemm_workspace_bytes(p, config, threads.count())),
         packed_(p.packed_b ? kernels::packed_b_bytes(p.k, p.n, config) : 0) {
-    if (p.packed_b) kernels::pack_b({p.k, p.n, p.trans_b, 0, data.b.data(), packed_.data}, config);
+    if (p.packed_b) kernels::pack_b({p.k, p.n, p.trans_b, 0, data.b.data, packed_.data}, config);
   }
   void operator()() {
     kernels::run_gemm(p_, config_,
-                      {data_.a.data(), p_.packed_b ? packed_.data : data_.b.data(), data_.c.data(), workspace_.data,
+                      {data_.a.data, p_.packed_b ? packed_.data : data_.b.data, data_.c.data, workspace_.data,
                        kernels::gemm_workspace_bytes(p_, config_, threads_.count())},
                       {}, threads_);
   }
@@ -202,9 +204,9 @@ void run_openblas(const OpenBlas& blas, const GemmProblem& p, Data& data) {
   constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
   for (int64_t i = 0; i < p.batch; ++i) {
     blas.sgemm(kRowMajor, p.trans_a ? kTransposed : kPlain, p.trans_b ? kTransposed : kPlain, static_cast<int>(p.m),
-               static_cast<int>(p.n), static_cast<int>(p.k), 1.0f, data.a.data() + i * p.stride_a,
-               static_cast<int>(p.trans_a ? p.m : p.k), data.b.data() + i * p.stride_b,
-               static_cast<int>(p.trans_b ? p.k : p.n), 0.0f, data.c.data() + i * p.stride_c, static_cast<int>(p.n));
+               static_cast<int>(p.n), static_cast<int>(p.k), 1.0f, data.a.data + i * p.stride_a,
+               static_cast<int>(p.trans_a ? p.m : p.k), data.b.data + i * p.stride_b,
+               static_cast<int>(p.trans_b ? p.k : p.n), 0.0f, data.c.data + i * p.stride_c, static_cast<int>(p.n));
   }
 }
 

@@ -12,6 +12,7 @@ ALLOWED = [
     ("src/tensor/type.cpp", "base/check.h"),
     ("src/base/result.h", "strop/result.h"),
     ("src/passes/fold.cpp", "strop/result.h"),
+    ("src/tensor/dtype.h", "strop/types.h"),
     ("src/ops/softmax/cpu.cpp", "kernels/softmax/softmax.h"),
     ("src/ops/softmax/cpu_tiles.cpp", "tactics/tactic.h"),
     ("src/ops/softmax/onnx.cpp", "ir/graph.h"),

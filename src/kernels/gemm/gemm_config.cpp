@@ -8,8 +8,8 @@
 namespace strop::kernels {
 namespace {
 
-// Half of a usual L1 (32 KiB) for a section of a panel of B.
-constexpr int64_t kPanelBytes = 16 * 1024;
+// A section of a panel of B: all of a usual L1, since it streams through with prefetches while C stays in registers.
+constexpr int64_t kPanelBytes = 32 * 1024;
 // A good third of a usual L2 (512 KiB) for a block of A.
 constexpr int64_t kBlockBytes = 192 * 1024;
 // A section of B should stay in one core's share of L3.
@@ -19,8 +19,10 @@ constexpr int64_t kSectionBytes = 4 * 1024 * 1024;
 void set_blocking(const GemmProblem& p, GemmConfig& config) {
   const int64_t most_kc = kPanelBytes / (config.nr * static_cast<int64_t>(sizeof(float)));
   const int64_t k = std::max<int64_t>(p.k, 1);
-  // Half as much again is better than a second section, which reads and writes all of C once more.
-  config.kc = k <= most_kc * 3 / 2 ? k : gemm::round_up(gemm::ceil_div(k, gemm::ceil_div(k, most_kc)), 8);
+  // Half as much again is better than a second section, which reads and writes all of C once more; and a single tile of
+  // rows has no second use for a section of B.
+  config.kc =
+      k <= most_kc * 3 / 2 || p.m <= config.mr ? k : gemm::round_up(gemm::ceil_div(k, gemm::ceil_div(k, most_kc)), 8);
   const int64_t row_bytes = config.kc * static_cast<int64_t>(sizeof(float));
   config.mc = std::max<int64_t>(kBlockBytes / row_bytes / config.mr, 1) * config.mr;
   config.nc = std::max<int64_t>(kSectionBytes / row_bytes / config.nr, 1) * config.nr;

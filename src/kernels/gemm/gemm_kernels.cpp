@@ -122,6 +122,22 @@ HWY_INLINE void finish_tile(V (&sum)[kRows][kVectors], const BlockArgs& args, co
   }
 }
 
+/// Asks for the tile's lines of C: they arrive while the sums are computed, instead of stalling the epilogue.
+template <int kRows, int kVectors>
+HWY_INLINE void prefetch_output(const BlockArgs& args, const Tile& tile) {
+  const float* c = tile.c;
+  HWY_UNROLL(12) for (int r = 0; r < kRows; ++r, c += args.ldc) {
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(c + kVectors * kLanes - 1, 1);
+  }
+  if (tile.add == nullptr || tile.add == tile.c) return;
+  const float* added = tile.add;
+  HWY_UNROLL(12) for (int r = 0; r < kRows; ++r, added += args.ld_add) __builtin_prefetch(added);
+}
+
+// Rows of B between a prefetch and its use: a few hundred cycles in a full tile, as long as L3 takes.
+constexpr int64_t kRowsAhead = 32;
+
 /// One tile of C: kRows rows by kVectors vectors, all of args.k, in registers. kChains > 1 deals the values of k out to
 /// several sets of sums, because fewer than eight dependent chains do not fill two multiply-add units of latency four.
 template <int kRows, int kVectors, int kChains>
@@ -133,14 +149,17 @@ HWY_NOINLINE void compute_tile(const float* HWY_RESTRICT a, const float* HWY_RES
       HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) sum[u][r][v] = zero();
     }
   }
+  prefetch_output<kRows, kVectors>(args, tile);
   const float* HWY_RESTRICT row[kRows];
   HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) row[r] = a + r * args.lda;
   const size_t k = static_cast<size_t>(args.k);
   const int64_t ldb = args.ldb;
+  const int64_t ahead = kRowsAhead * ldb;
   size_t i = 0;
   if constexpr (kChains > 1) {
     for (; i + kChains <= k; i += kChains) {
       HWY_UNROLL(4) for (int u = 0; u < kChains; ++u, b += ldb) {
+        __builtin_prefetch(b + 2 * ahead);
         HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
           const V value = broadcast(row[r][i + u]);
           HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) {
@@ -151,6 +170,7 @@ HWY_NOINLINE void compute_tile(const float* HWY_RESTRICT a, const float* HWY_RES
     }
   }
   for (; i < k; ++i, b += ldb) {
+    __builtin_prefetch(b + ahead);
     V right[kVectors];
     HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) right[v] = load(b + v * kLanes);
     HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {

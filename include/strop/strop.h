@@ -1,0 +1,332 @@
+/// Strop's C++ API: build an engine from an ONNX model, save and load it, run it, verify it.
+///
+///   auto engine = strop::build("model.onnx").value();
+///   engine.save("model.strop").value();
+///   auto context = engine.context().value();
+///   context.bind("x", input).value();
+///   context.bind("y", output).value();
+///   context.run().value();
+///
+/// Nothing throws; every fallible call returns Result<T>. There are no globals: threads, log and cancellation belong to a
+/// Runtime. An Engine is immutable and may be shared by many threads; a Context belongs to one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "strop/result.h"
+#include "strop/types.h"
+
+#define STROP_API __attribute__((visibility("default")))
+
+namespace strop {
+
+/// "0.1.0"
+STROP_API const char* version();
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Tensors
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// Somebody's memory seen as a dense row-major tensor. Does not own it.
+struct TensorView {
+  DType dtype = DType::Undefined;
+  std::vector<int64_t> shape;
+  void* data = nullptr;  ///< byte_size(dtype, count) bytes, aligned to the element
+
+  int64_t count() const;
+};
+
+/// A tensor that owns its memory (64-byte aligned). Movable; copies copy the bytes.
+class STROP_API HostTensor {
+ public:
+  HostTensor() = default;
+  HostTensor(DType dtype, std::vector<int64_t> shape);  ///< zero-filled
+  HostTensor(const HostTensor& other);
+  HostTensor(HostTensor&&) noexcept = default;
+  HostTensor& operator=(const HostTensor& other);
+  HostTensor& operator=(HostTensor&&) noexcept = default;
+
+  DType dtype() const { return view_.dtype; }
+  const std::vector<int64_t>& shape() const { return view_.shape; }
+  int64_t count() const { return view_.count(); }
+  int64_t bytes() const { return byte_size(view_.dtype, count()); }
+  const TensorView& view() const { return view_; }
+  template <class T>
+  T* data() {
+    return static_cast<T*>(view_.data);
+  }
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(view_.data);
+  }
+
+ private:
+  TensorView view_;
+  std::shared_ptr<void> memory_;
+};
+
+/// Reads .npy, one-array .npz, or a TensorProto .pb. Errors name the file.
+STROP_API Result<HostTensor> load_tensor(const std::string& path);
+/// Every array of an .npz by name, or the one of the other formats under "".
+STROP_API Result<std::map<std::string, HostTensor>> load_tensors(const std::string& path);
+/// Writes .npy (format 1.0), atomically. bf16 and float8 are written as their bits (u16, u8).
+STROP_API Result<void> save_npy(const std::string& path, const TensorView& tensor);
+/// Seeded random content by dtype: floats normal(0, 1), integers in [0, 10), bool either. Same seed, same bytes.
+STROP_API HostTensor random_tensor(DType dtype, const std::vector<int64_t>& shape, uint64_t seed);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Runtime
+// ---------------------------------------------------------------------------------------------------------------------
+
+enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
+
+struct RuntimeOptions {
+  int threads = 0;  ///< kernels' workers, the calling thread included; 0: one per CPU this process may use
+  std::function<void(LogLevel, std::string_view)> log;  ///< empty: warnings and errors go to stderr
+};
+
+/// Owns the threads and the log. Cheap to copy (shared). Engines and contexts keep theirs alive.
+class STROP_API Runtime {
+ public:
+  explicit Runtime(RuntimeOptions options = {});
+  int threads() const;
+  /// Makes builds and runs in progress, and later ones, end with ErrorCode::Cancelled. Safe from a signal handler.
+  void cancel() noexcept;
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Building
+// ---------------------------------------------------------------------------------------------------------------------
+
+enum class DeviceKind : uint8_t { Auto, Cpu, Cuda };
+
+struct Device {
+  DeviceKind kind = DeviceKind::Auto;
+  int index = 0;
+  static Device cpu() { return {DeviceKind::Cpu, 0}; }
+  static Device cuda(int index = 0) { return {DeviceKind::Cuda, index}; }
+};
+
+enum class Precision : uint8_t { Fp32, Tf32, Fp16, Bf16, Int8, Fp8, Mixed };
+
+/// Minimum, optimum and maximum shape of one input; equal ones fix it. An empty list leaves the model's own dimension open.
+struct ShapeProfile {
+  std::vector<int64_t> min, opt, max;
+};
+
+/// Where a build is: for progress displays.
+struct Progress {
+  std::string_view stage;  ///< "import", "passes", "select", "write"
+  std::string_view item;   ///< the pass or node
+  int64_t done = 0;
+  int64_t total = 0;       ///< 0: not known
+};
+
+struct BuildOptions {
+  Device device;                                 ///< Auto: CUDA if usable, else CPU
+  Precision precision = Precision::Fp32;
+  std::map<std::string, ShapeProfile> shapes;    ///< by input name
+  std::string route;                             ///< "knob=value …"
+  int effort = 3;                                ///< 0..5
+  std::vector<std::string> outputs;              ///< tensors to return instead of the model's outputs; any intermediate
+  std::string target;                            ///< another instruction set or GPU than this machine's; "" for this one
+  int64_t memory_limit_bytes = 0;                ///< 0: none
+  std::function<void(const Progress&)> progress;
+};
+
+/// One input or output of an engine.
+struct PortInfo {
+  std::string name;
+  std::string kind = "tensor";        ///< "tensor", "sequence", "optional"
+  DType dtype = DType::Undefined;     ///< of the tensor or the innermost element
+  std::vector<std::string> shape;     ///< "3", "batch", "2*seq + 1"; empty with known_rank false
+  bool known_rank = true;
+};
+
+struct MemoryInfo {
+  int64_t arena_bytes = 0;
+  int64_t arena_lower_bound_bytes = 0;   ///< the largest live set: no plan can need less
+  int64_t intermediate_bytes = 0;        ///< the sum of all intermediates, nothing shared
+  int64_t workspace_bytes = 0;
+  int64_t weight_bytes = 0;
+};
+
+class Context;
+
+struct ContextOptions {
+  int max_cached_shapes = 16;  ///< shape plans kept; the least recently used goes
+};
+
+struct LoadOptions {
+  /// Ed25519 public key (32 bytes): the engine must carry a signature by it. Empty: signatures are not looked at.
+  std::string required_key;
+};
+
+struct SaveOptions {
+  std::string signing_key;  ///< Ed25519 private key (32 bytes); empty: unsigned
+};
+
+/// A compiled model. Immutable, cheap to copy (shared), usable from several threads.
+class STROP_API Engine {
+ public:
+  static Result<Engine> load(const std::string& path, const Runtime& runtime = Runtime(), const LoadOptions& options = {});
+  /// Written to a temporary file in the same folder, synced, renamed: there is never half an engine.
+  Result<void> save(const std::string& path, const SaveOptions& options = {}) const;
+
+  Result<Context> context(const ContextOptions& options = {}) const;
+
+  std::vector<PortInfo> inputs() const;
+  std::vector<PortInfo> outputs() const;
+  std::string device() const;       ///< "cpu (avx2)"
+  std::string plan_digest() const;  ///< hex; covers what runs: steps, kernels, weights
+  std::string file_digest() const;  ///< hex; covers everything
+  /// Steps, tactics, reasons, memory, source nodes: the document that `strop inspect --json` prints. Memory figures are for
+  /// the given input shapes, or for the model's own with unknown dimensions as 1.
+  Result<std::string> inspect_json(const std::map<std::string, std::vector<int64_t>>& shapes = {}) const;
+
+  struct Impl;
+  explicit Engine(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Compiles a model. Errors: InvalidModel, Unsupported (naming node and cause), InvalidArgument (options).
+STROP_API Result<Engine> build(const std::string& model_path, const BuildOptions& options = {}, const Runtime& runtime = Runtime());
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Running
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct StepTime {
+  int64_t step = 0;         ///< index in inspect's list
+  double time_us = 0;
+};
+
+/// One user of an engine, with its own memory. Belongs to one thread at a time.
+class STROP_API Context {
+ public:
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();
+
+  /// Says where an input is read from or an output is written to, until bound again. The memory must stay valid while runs
+  /// use it. Outputs need not be bound: they are then allocated and found through output(). Errors: no such name, another
+  /// dtype, a shape that the engine cannot take.
+  Result<void> bind(std::string_view name, const TensorView& tensor);
+  Result<void> bind(std::string_view name, const HostTensor& tensor) { return bind(name, tensor.view()); }
+
+  /// Runs once and returns when the outputs are there. At shapes seen before, with bound outputs, allocates nothing.
+  Result<void> run();
+  /// The result of the last run. The view is valid until the next run or bind.
+  Result<TensorView> output(std::string_view name) const;
+  /// One run with the time of each step.
+  Result<std::vector<StepTime>> profile();
+  /// At the shapes of the last run.
+  MemoryInfo memory() const;
+
+  struct Impl;
+  explicit Context(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Judging
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// How two tensors differ. Norms are of the difference; rel_l2 is its l2 over the reference's (0 if both are 0).
+struct OutputError {
+  std::string name;
+  DType dtype = DType::Undefined;
+  std::vector<int64_t> shape;
+  int64_t l0 = 0;      ///< elements that differ
+  double l1 = 0;       ///< mean absolute difference
+  double l2 = 0;
+  double linf = 0;
+  double rel_l2 = 0;
+  double cos = 1;      ///< cosine similarity
+  int64_t nan = 0;     ///< positions where exactly one is NaN
+  int64_t inf = 0;     ///< positions where infinities disagree
+  bool same_shape = true;
+};
+STROP_API OutputError compare(const TensorView& actual, const TensorView& reference);
+
+enum class Metric : uint8_t { L0, L1, L2, Linf, RelL2, Cos };
+
+struct VerifyOptions {
+  Metric metric = Metric::RelL2;
+  double limit = 1e-4;                 ///< at most; for Cos: at least
+  uint64_t seed = 0;
+  std::map<std::string, std::vector<int64_t>> shapes;   ///< of the random inputs; unnamed dynamic dimensions become 1
+  /// Pairs to check: one map of inputs each. Empty: one seeded random pair.
+  std::vector<std::map<std::string, HostTensor>> inputs;
+  /// Expected outputs per pair, instead of the reference interpreter's.
+  std::vector<std::map<std::string, HostTensor>> references;
+};
+
+struct VerifyReport {
+  bool pass = false;
+  int64_t pairs = 0;
+  std::vector<OutputError> outputs;    ///< the worst pair for each output
+};
+
+/// Runs the engine and compares with the reference interpreter on the model (or with options.references).
+STROP_API Result<VerifyReport> verify(const Engine& engine, const std::string& model_path, const VerifyOptions& options = {});
+
+enum class CaseResult : uint8_t { Passed, Failed, Unsupported, Skipped };
+
+struct ConformanceCase {
+  std::string name;
+  CaseResult result = CaseResult::Failed;
+  std::string reason;
+};
+
+struct ConformanceOptions {
+  BuildOptions build;
+  double rtol = 1e-3;
+  double atol = 1e-7;
+  std::string filter;                  ///< only cases whose name contains it
+  std::function<void(const ConformanceCase&)> on_case;
+};
+
+/// Runs a folder of ONNX backend tests: each folder NAME/model.onnx with NAME/test_data_set_*/{input,output}_K.pb, or flat
+/// files light_NAME.onnx with light_NAME_output_K.pb. Unsupported is decided before any input is read.
+STROP_API Result<std::vector<ConformanceCase>> run_conformance(const std::string& folder, const ConformanceOptions& options = {},
+                                                               const Runtime& runtime = Runtime());
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Asking
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct KnobDescription {
+  std::string name, help, default_value, effect, when;
+  std::vector<std::string> values;
+};
+STROP_API std::vector<KnobDescription> knobs();
+
+/// The document of `strop inspect MODEL --json`: inputs, outputs, operators, nodes, unsupported ones.
+STROP_API Result<std::string> inspect_model_json(const std::string& model_path, const BuildOptions& options = {}, const Runtime& runtime = Runtime());
+
+/// What this machine offers, and with an engine file whether it still fits: a JSON document.
+STROP_API Result<std::string> doctor_json(const std::string& engine_path = "");
+
+}  // namespace strop

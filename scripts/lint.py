@@ -1,0 +1,80 @@
+"""Style and static checks: include directions, file length, clang-format, ruff, clang-tidy.
+
+Usage: lint.py [--tidy-files N]     N: only the N most recently changed sources through clang-tidy (default: all)
+
+Needs `scripts/setup.sh clang` and a configured build/release (`make lint` sees to both). Exit 1 if anything is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from catalogue import ROOT
+
+BUILD = ROOT / "build" / "release"
+RUFF = Path(sys.executable).parent / "ruff"
+
+
+def run(title: str, command: list[str]) -> bool:
+    """Runs one checker, shows what it says if it complains, and returns whether it is content."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    print(f"lint: {title}: {'ok' if done.returncode == 0 else 'FAILED'}", flush=True)
+    if done.returncode != 0:
+        print(done.stdout)
+    return done.returncode == 0
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Files known to git that match the patterns."""
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def recently_changed(sources: set[str], limit: int) -> list[str]:
+    """At most `limit` of `sources`, those changed by the latest commits first."""
+    log = subprocess.run(
+        ["git", "log", "--name-only", "--pretty=format:", "-n", "200"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    ordered = [name for name in dict.fromkeys(log.stdout.split("\n")) if name in sources]
+    return ordered[:limit]
+
+
+def tidy(limit: int | None) -> bool:
+    """clang-tidy on the sources that the release build compiles, except the unit tests."""
+    commands = json.loads((BUILD / "compile_commands.json").read_text())
+    compiled = {os.path.relpath(Path(entry["directory"]) / entry["file"], ROOT) for entry in commands}
+    sources = {name for name in compiled & set(tracked("*.cpp")) if not name.endswith("_test.cpp")}
+    chosen = sorted(sources) if limit is None else recently_changed(sources, limit)
+
+    def check(name: str) -> bool:
+        return run(f"clang-tidy {name}", ["clang-tidy", "-p", str(BUILD), "--quiet", name])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return all(list(pool.map(check, chosen)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tidy-files", type=int, metavar="N", help="clang-tidy on the N latest changed sources only")
+    arguments = parser.parse_args()
+    python = ["scripts", "bench", "tests"]
+    results = [
+        run("include directions, file length", [sys.executable, "scripts/check_includes.py"]),
+        run("clang-format", ["clang-format", "--dry-run", "--Werror", *tracked("*.h", "*.cpp")]),
+        run("ruff check", [str(RUFF), "check", "--quiet", *python]),
+        run("ruff format", [str(RUFF), "format", "--check", "--quiet", *python]),
+        run("shell syntax", ["bash", "-n", *tracked("*.sh", ".ci/run")]),
+        tidy(arguments.tidy_files),
+    ]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
