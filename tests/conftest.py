@@ -1,6 +1,7 @@
-"""Makes scripts/ importable from the Python tests."""
+"""Makes scripts/ and bench/ importable from the Python tests."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
