@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
 import onnx
 
 HERE = Path(__file__).resolve().parent

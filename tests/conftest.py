@@ -1,7 +1,7 @@
-"""Makes scripts/ and bench/ importable from the Python tests."""
+"""Makes scripts/, bench/ and tests/ importable from the Python tests."""
 
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("scripts", "bench", "tests")]
