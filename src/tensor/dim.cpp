@@ -12,6 +12,19 @@ int64_t floor_div_int(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a 
 
 int64_t mod_int(int64_t a, int64_t b) { return a - floor_div_int(a, b) * b; }
 
+// Sizes beyond 2^63 are refused where models come in; here they would be a bug, and must not pass as small ones.
+int64_t checked_add(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  STROP_CHECK(!__builtin_add_overflow(a, b, &sum), "{} + {} overflows", a, b);
+  return sum;
+}
+
+int64_t checked_mul(int64_t a, int64_t b) {
+  int64_t result = 0;
+  STROP_CHECK(!__builtin_mul_overflow(a, b, &result), "{} * {} overflows", a, b);
+  return result;
+}
+
 std::string_view op_name(DimOp op) {
   switch (op) {
     case DimOp::Symbol: return "symbol";
@@ -74,7 +87,7 @@ Dim Dim::from_terms(std::vector<DimTerm> terms) {
   for (DimTerm& term : terms) {
     std::sort(term.atoms.begin(), term.atoms.end(), [](const auto& a, const auto& b) { return a->text < b->text; });
     auto [it, inserted] = merged.try_emplace(monomial_key(term), term);
-    if (!inserted) it->second.coefficient += term.coefficient;
+    if (!inserted) it->second.coefficient = checked_add(it->second.coefficient, term.coefficient);
   }
   auto canonical = std::make_shared<std::vector<DimTerm>>();
   for (auto& [key, term] : merged) {
@@ -211,7 +224,7 @@ bool operator==(const Dim& a, const Dim& b) {
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
-  if (a.is_constant() && b.is_constant()) return Dim(a.constant_ + b.constant_);
+  if (a.is_constant() && b.is_constant()) return Dim(checked_add(a.constant_, b.constant_));
   auto terms = a.terms();
   auto more = b.terms();
   terms.insert(terms.end(), more.begin(), more.end());
@@ -221,11 +234,11 @@ Dim operator+(const Dim& a, const Dim& b) {
 Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }
 
 Dim operator*(const Dim& a, const Dim& b) {
-  if (a.is_constant() && b.is_constant()) return Dim(a.constant_ * b.constant_);
+  if (a.is_constant() && b.is_constant()) return Dim(checked_mul(a.constant_, b.constant_));
   std::vector<DimTerm> terms;
   for (const DimTerm& x : a.terms()) {
     for (const DimTerm& y : b.terms()) {
-      DimTerm term{x.coefficient * y.coefficient, x.atoms};
+      DimTerm term{checked_mul(x.coefficient, y.coefficient), x.atoms};
       term.atoms.insert(term.atoms.end(), y.atoms.begin(), y.atoms.end());
       terms.push_back(std::move(term));
     }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
+
+#include "base/check.h"
 
 namespace strop {
 namespace {
@@ -117,6 +120,15 @@ TEST(Dim, NamesItsSymbols) {
   EXPECT_FALSE((2 * sym("a")).is_symbol());
   EXPECT_FALSE(floor_div(sym("a"), 2).is_symbol());
   EXPECT_TRUE(Dim(4).symbols().empty());
+}
+
+TEST(Dim, OverflowIsNeverSilent) {
+  const Dim huge(int64_t{1} << 40);
+  const Dim s = sym("s");
+  EXPECT_THROW(huge * huge, Bug);
+  EXPECT_THROW(huge * s * huge, Bug);
+  EXPECT_THROW(Dim(std::numeric_limits<int64_t>::max()) + 1, Bug);
+  EXPECT_THROW(Dim(std::numeric_limits<int64_t>::max()) * s + s, Bug);
 }
 
 TEST(Dim, Lists) {
