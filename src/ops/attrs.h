@@ -160,6 +160,8 @@ class Attrs {
   std::vector<std::string> symbols() const;
   /// "axis=1, keep_dims=true"; the canonical text that hashing and comparing use (tensors by content).
   std::string to_string() const;
+  /// The inverse: a copy with the fields that `text` names set; the others keep their values.
+  Result<Attrs> parse(std::string_view text) const;
   friend bool operator==(const Attrs& a, const Attrs& b);
 
  private:

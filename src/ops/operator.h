@@ -2,6 +2,7 @@
 /// the graph; control flow reaches its regions through callbacks.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,12 @@ struct LateField {
   int32_t operand = -1;
   friend bool operator==(const LateField&, const LateField&) = default;
 };
+
+/// Late operands follow the operator's own: how many of `operands` operands are the operator's own.
+inline size_t own_operands(size_t operands, std::span<const LateField> late) {
+  for (const LateField& field : late) operands = std::min(operands, static_cast<size_t>(field.operand));
+  return operands;
+}
 
 /// The operator, its attributes and the types it is applied to, while types are inferred. Absent operands have type None.
 class InferContext {

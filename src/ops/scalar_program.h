@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,7 @@ enum class Fn : uint8_t {
 enum class ScalarResult : uint8_t { Same, Bool, Declared, Where };
 
 std::string_view to_string(Fn fn);  ///< "Add", …
+std::optional<Fn> parse_fn(std::string_view name);
 int arity(Fn fn);
 ScalarResult result_rule(Fn fn);
 
@@ -57,7 +59,8 @@ struct ScalarInstr {
   int32_t input = -1;                       ///< Input: which operand of the program
   double number = 0;                        ///< Constant of a floating dtype
   int64_t integer = 0;                      ///< Constant of an integer or bool dtype
-  friend bool operator==(const ScalarInstr&, const ScalarInstr&) = default;
+  /// Constants compare by their bits: -0 differs from 0, NaN equals NaN.
+  friend bool operator==(const ScalarInstr& a, const ScalarInstr& b);
 };
 
 /// A program with `input_count` operands. An empty program (no outputs) means the identity on operand 0.
