@@ -206,8 +206,8 @@ std::vector<ConvProblem> problems() {
   return all;
 }
 
-constexpr ConvMethod kForward[] = {ConvMethod::ImplicitGemm, ConvMethod::RowGemm, ConvMethod::Depthwise,
-                                   ConvMethod::GroupedDirect};
+constexpr ConvMethod kForward[] = {ConvMethod::ImplicitGemm,  ConvMethod::RowGemm,   ConvMethod::Depthwise,
+                                   ConvMethod::GroupedDirect, ConvMethod::Winograd2, ConvMethod::Winograd4};
 
 TEST(Conv, EveryMethodMatchesTheDefinition) {
   int ran[kConvMethods] = {};
