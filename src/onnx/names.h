@@ -1,0 +1,25 @@
+/// How names from a model appear in messages.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "onnx/model.h"
+
+namespace strop::onnx {
+
+/// 'name' for a message: control characters become \xNN, what exceeds 100 bytes is cut, so that a message stays one line.
+std::string quoted(std::string_view name);
+
+/// The node's name, or "#<index>" for one without.
+std::string node_label(const NodeProto& node, size_t index);
+
+/// "node 'conv1' (Conv)"
+std::string describe_node(std::string_view label, std::string_view op_type);
+
+/// The candidate that `name` is most likely a misspelling of (at most two edits, and fewer than half its letters);
+/// "" if none is near.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace strop::onnx
