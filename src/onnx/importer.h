@@ -83,6 +83,7 @@ class NodeContext {
 
   // Emitting. All infer types and report a failure with the node's name.
   virtual ir::Graph& graph() = 0;
+  virtual const ir::Graph& graph() const = 0;
   virtual const ops::Catalogue& catalogue() const = 0;
   /// Adds a node with one output.
   Result<ir::ValueId> emit(const ops::Operator& op, ops::Attrs attrs, std::vector<ir::ValueId> inputs, EmitExtras more = {});

@@ -1,7 +1,6 @@
 /// How names from a model appear in messages.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,9 +16,5 @@ std::string node_label(const NodeProto& node, size_t index);
 
 /// "node 'conv1' (Conv)"
 std::string describe_node(std::string_view label, std::string_view op_type);
-
-/// The candidate that `name` is most likely a misspelling of (at most two edits, and fewer than half its letters);
-/// "" if none is near.
-std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace strop::onnx

@@ -12,6 +12,19 @@ namespace {
 
 using Names = std::unordered_set<std::string_view>;
 
+/// The names that exist in a body, and those around it.
+struct Scope {
+  Names names;
+  const Scope* outer = nullptr;
+
+  bool contains(std::string_view name) const {
+    for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
+      if (scope->names.contains(name)) return true;
+    }
+    return false;
+  }
+};
+
 /// A list of nodes and what surrounds it: a graph, a subgraph or a function's body.
 struct Body {
   std::span<const NodeProto> nodes;
@@ -105,8 +118,8 @@ class NodeCheck {
  public:
   explicit NodeCheck(const Functions& functions) : functions_(functions) {}
 
-  /// `defined`: the names that exist when the body begins, taken by value because it grows.
-  Result<Names> check_nodes(Body& body, Names defined, const Names& outer, const Opsets& opsets) {
+  /// `scope`: the names that exist when the body begins; those that it makes are added.
+  Result<void> check_nodes(Body& body, Scope& scope, const Opsets& opsets) {
     for (size_t i = 0; i < body.nodes.size(); ++i) {
       const NodeProto& node = body.nodes[i];
       if (node.op_type.empty()) return invalid_model(fmt::format("node {} has no operator type", quoted(node_label(node, i))));
@@ -117,22 +130,24 @@ class NodeCheck {
           return invalid_model(fmt::format("{}: its result {} is also made by {}", describe(body, i), quoted(output),
                                            describe(body, entry->second)));
         }
-        if (defined.contains(output)) {
+        if (scope.names.contains(output)) {
           return invalid_model(fmt::format("{}: its result {} is also an input or initializer of {}", describe(body, i),
                                            quoted(output), body.what));
         }
       }
     }
-    for (size_t i = 0; i < body.nodes.size(); ++i) STROP_TRY(check_node(body, i, defined, outer, opsets));
-    return defined;
+    for (size_t i = 0; i < body.nodes.size(); ++i) STROP_TRY(check_node(body, i, scope, opsets));
+    return {};
   }
 
-  Result<void> check_graph(const GraphProto& graph, const Names& outer, const Opsets& opsets, bool is_main) {
+  /// `outer`: what surrounds a subgraph; null for the model's graph.
+  Result<void> check_graph(const GraphProto& graph, const Scope* outer, const Opsets& opsets) {
+    const bool is_main = outer == nullptr;
     Body body{graph.nodes, is_main ? "the graph" : fmt::format("subgraph {}", quoted(graph.name))};
-    Names defined;
+    Scope scope{{}, outer};
     for (const ValueInfoProto& input : graph.inputs) {
       if (input.name.empty()) return invalid_model(fmt::format("an input of {} has no name", body.what));
-      if (!defined.insert(input.name).second) {
+      if (!scope.names.insert(input.name).second) {
         return invalid_model(fmt::format("input {} of {} is declared twice", quoted(input.name), body.what));
       }
     }
@@ -142,18 +157,18 @@ class NodeCheck {
       if (!initializers.insert(name).second) {
         return invalid_model(fmt::format("initializer {} of {} is given twice", quoted(name), body.what));
       }
-      defined.insert(name);
+      scope.names.insert(name);
       return {};
     };
     for (const TensorProto& tensor : graph.initializers) STROP_TRY(add_initializer(tensor.name));
     for (const SparseTensorProto& sparse : graph.sparse_initializers) STROP_TRY(add_initializer(sparse.values.name));
-    STROP_ASSIGN(defined, check_nodes(body, std::move(defined), outer, opsets));
+    STROP_TRY(check_nodes(body, scope, opsets));
     Names outputs;
     for (const ValueInfoProto& output : graph.outputs) {
       if (!outputs.insert(output.name).second && is_main) {
         return invalid_model(fmt::format("output {} of {} is listed twice", quoted(output.name), body.what));
       }
-      if (!defined.contains(output.name) && !outer.contains(output.name)) {
+      if (!scope.contains(output.name)) {
         return invalid_model(fmt::format("output {} of {} is not made by any node", quoted(output.name), body.what));
       }
     }
@@ -162,11 +177,10 @@ class NodeCheck {
   }
 
  private:
-  Result<void> check_node(const Body& body, size_t index, Names& defined, const Names& outer, const Opsets& opsets) {
+  Result<void> check_node(const Body& body, size_t index, Scope& scope, const Opsets& opsets) {
     const NodeProto& node = body.nodes[index];
-    const auto exists = [&](std::string_view name) { return defined.contains(name) || outer.contains(name); };
     for (const std::string_view input : node.inputs) {
-      if (!input.empty() && !exists(input)) return undefined_name(body, index, input);
+      if (!input.empty() && !scope.contains(input)) return undefined_name(body, index, input);
     }
     if (!opsets.contains(node.domain) && !functions_.contains(function_key(node))) {
       return invalid_model(fmt::format("{}: domain {} has no opset_import", describe(body, index), quoted(node.domain)));
@@ -178,14 +192,12 @@ class NodeCheck {
       }
       if (!attr.graph) continue;
       for (const std::string_view name : free_names(*attr.graph)) {
-        if (!exists(name) && body.producer.contains(name)) return undefined_name(body, index, name);
+        if (!scope.contains(name) && body.producer.contains(name)) return undefined_name(body, index, name);
       }
-      Names visible = outer;
-      visible.insert(defined.begin(), defined.end());
-      STROP_TRY(check_graph(*attr.graph, visible, opsets, false));
+      STROP_TRY(check_graph(*attr.graph, &scope, opsets));
     }
     for (const std::string_view output : node.outputs) {
-      if (!output.empty()) defined.insert(output);
+      if (!output.empty()) scope.names.insert(output);
     }
     return {};
   }
@@ -278,15 +290,15 @@ Result<void> check_functions(const ModelProto& model, Structure& structure) {
   for (const FunctionProto& function : model.functions) STROP_TRY(recursion.visit(function));
   for (const FunctionProto& function : model.functions) {
     Body body{function.nodes, fmt::format("function {}", quoted(function.name))};
-    Names defined;
+    Scope scope;
     for (const std::string_view input : function.inputs) {
-      if (!defined.insert(input).second) return invalid_model(fmt::format("input {} of {} is declared twice", quoted(input), body.what));
+      if (!scope.names.insert(input).second) return invalid_model(fmt::format("input {} of {} is declared twice", quoted(input), body.what));
     }
     NodeCheck check(structure.functions);
-    auto checked = check.check_nodes(body, std::move(defined), {}, structure.function_opsets.at(&function));
+    const auto checked = check.check_nodes(body, scope, structure.function_opsets.at(&function));
     if (!checked.ok()) return in_context(checked.error(), body.what);
     for (const std::string_view output : function.outputs) {
-      if (!checked->contains(output)) {
+      if (!scope.contains(output)) {
         return invalid_model(fmt::format("output {} of {} is not made by any node", quoted(output), body.what));
       }
     }
@@ -294,17 +306,18 @@ Result<void> check_functions(const ModelProto& model, Structure& structure) {
   return {};
 }
 
-void add_free_names(const GraphProto& graph, Names outer, Names& seen, std::vector<std::string_view>& result) {
-  for (const ValueInfoProto& input : graph.inputs) outer.insert(input.name);
-  for (const TensorProto& tensor : graph.initializers) outer.insert(tensor.name);
-  for (const SparseTensorProto& sparse : graph.sparse_initializers) outer.insert(sparse.values.name);
-  for (const NodeProto& node : graph.nodes) outer.insert(node.outputs.begin(), node.outputs.end());
+void add_free_names(const GraphProto& graph, const Scope* outer, Names& seen, std::vector<std::string_view>& result) {
+  Scope scope{{}, outer};
+  for (const ValueInfoProto& input : graph.inputs) scope.names.insert(input.name);
+  for (const TensorProto& tensor : graph.initializers) scope.names.insert(tensor.name);
+  for (const SparseTensorProto& sparse : graph.sparse_initializers) scope.names.insert(sparse.values.name);
+  for (const NodeProto& node : graph.nodes) scope.names.insert(node.outputs.begin(), node.outputs.end());
   const auto use = [&](std::string_view name) {
-    if (!name.empty() && !outer.contains(name) && seen.insert(name).second) result.push_back(name);
+    if (!name.empty() && !scope.contains(name) && seen.insert(name).second) result.push_back(name);
   };
   for (const NodeProto& node : graph.nodes) {
     for (const std::string_view input : node.inputs) use(input);
-    for_subgraphs(node, [&](const GraphProto& inner) { add_free_names(inner, outer, seen, result); });
+    for_subgraphs(node, [&](const GraphProto& inner) { add_free_names(inner, &scope, seen, result); });
   }
   for (const ValueInfoProto& output : graph.outputs) use(output.name);
 }
@@ -314,7 +327,7 @@ void add_free_names(const GraphProto& graph, Names outer, Names& seen, std::vect
 std::vector<std::string_view> free_names(const GraphProto& graph) {
   Names seen;
   std::vector<std::string_view> result;
-  add_free_names(graph, {}, seen, result);
+  add_free_names(graph, nullptr, seen, result);
   return result;
 }
 
@@ -322,7 +335,7 @@ Result<Structure> check_structure(const ModelProto& model) {
   Structure structure;
   STROP_TRY(check_versions(model, structure));
   STROP_TRY(check_functions(model, structure));
-  STROP_TRY(NodeCheck(structure.functions).check_graph(model.graph, {}, structure.opsets, true));
+  STROP_TRY(NodeCheck(structure.functions).check_graph(model.graph, nullptr, structure.opsets));
   return structure;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "onnx/names.h"
 #include "onnx/structure.h"
 
@@ -78,8 +79,7 @@ Error one_missing(const Missing& missing, const ImporterTable& importers) {
                  supported_versions(others));
   }
   const auto candidates = importers.op_types(node.domain);
-  const std::string_view near = nearest_name(node.op_type, candidates);
-  const std::string hint = near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+  const std::string hint = node.op_type.size() > 100 ? "" : did_you_mean(node.op_type, candidates);
   return error(ErrorCode::Unsupported, "{}: operator is not supported{}", where, hint);
 }
 

@@ -1,0 +1,118 @@
+#include "onnx/graph_import.h"
+
+#include "onnx/names.h"
+#include "onnx/node_import.h"
+#include "onnx/symbols.h"
+
+namespace strop::onnx {
+namespace {
+
+/// A function call, written out in place.
+Result<void> inline_function(Scope& scope, const NodeProto& node, const std::string& label, const FunctionProto& function) {
+  const std::string where = describe_node(label, node.op_type);
+  if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
+    return error(ErrorCode::InvalidModel, "{}: has {} operands and {} results, but the function has {} and {}", where,
+                 node.inputs.size(), node.outputs.size(), function.inputs.size(), function.outputs.size());
+  }
+  FunctionAttributes attributes;
+  for (const AttributeProto& fallback : function.attribute_defaults) attributes[fallback.name] = &fallback;
+  for (const AttributeProto& given : node.attributes) {
+    if (const AttributeProto* resolved = resolve(given, scope)) attributes[given.name] = resolved;
+  }
+  Scope inner{scope.state, scope.graph, scope.state.structure.function_opsets.at(&function), &attributes, label + "/"};
+  for (size_t i = 0; i < function.inputs.size(); ++i) {
+    inner.values[function.inputs[i]] = i < node.inputs.size() ? scope.find(node.inputs[i]) : ir::kNone;
+  }
+  STROP_TRY(import_nodes(inner, function.nodes));
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    const ir::ValueId value = inner.find(function.outputs[i]);
+    if (value == ir::kNone) {
+      return error(ErrorCode::InvalidModel, "{}: result {} passes on an operand that is absent", where, quoted(node.outputs[i]));
+    }
+    STROP_TRY(bind_name(scope, node.outputs[i], value));
+  }
+  return {};
+}
+
+/// Importers name the node in their own messages; what they pass on from elsewhere does not.
+Error with_node(const Error& cause, const std::string& where) {
+  return cause.message.starts_with("node '") ? cause : in_context(cause, where);
+}
+
+Result<void> import_node(Scope& scope, const NodeProto& node, const std::string& label) {
+  const auto called = scope.state.structure.functions.find(function_key(node));
+  if (called != scope.state.structure.functions.end()) return inline_function(scope, node, label, *called->second);
+  const int64_t opset = scope.opsets.at(node.domain);
+  const Importer* importer = scope.state.importers.find(node.domain, node.op_type, opset);
+  STROP_CHECK(importer != nullptr, "{} has no importer", node.op_type);
+  NodeImport import(scope, node, label, static_cast<int>(opset));
+  auto result = importer->import(import);
+  if (result.ok()) result = import.check_results();
+  if (!result.ok()) return with_node(result.error(), describe_node(label, node.op_type));
+  return {};
+}
+
+}  // namespace
+
+ir::ValueId Scope::find(std::string_view name) const {
+  if (name.empty()) return ir::kNone;
+  const auto found = values.find(name);
+  return found == values.end() ? ir::kNone : found->second;
+}
+
+const AttributeProto* resolve(const AttributeProto& attribute, const Scope& scope) {
+  if (attribute.ref_attr_name.empty()) return &attribute;
+  if (scope.attributes == nullptr) return nullptr;
+  const auto found = scope.attributes->find(attribute.ref_attr_name);
+  return found == scope.attributes->end() ? nullptr : found->second;
+}
+
+Result<void> import_initializers(Scope& scope, const GraphProto& graph) {
+  const auto add = [&](std::string_view name, const auto& proto) -> Result<void> {
+    auto tensor = to_tensor(proto, scope.state.source);
+    if (!tensor.ok()) return error(tensor.error().code, "initializer {} {}", quoted(name), tensor.error().message);
+    ir::Constant constant{std::move(tensor).value(), {std::string(name)}, ""};
+    return bind_name(scope, name, scope.graph.add_constant(std::move(constant)));
+  };
+  for (const TensorProto& proto : graph.initializers) {
+    if (!scope.values.contains(proto.name)) STROP_TRY(add(proto.name, proto));
+  }
+  for (const SparseTensorProto& proto : graph.sparse_initializers) {
+    if (!scope.values.contains(proto.values.name)) STROP_TRY(add(proto.values.name, proto));
+  }
+  return {};
+}
+
+Result<void> import_nodes(Scope& scope, const std::vector<NodeProto>& nodes) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (--scope.state.nodes_left < 0) {
+      return error(ErrorCode::Unsupported, "the model expands to more than {} nodes", kMaxImportedNodes);
+    }
+    STROP_TRY(import_node(scope, nodes[i], scope.path + node_label(nodes[i], i)));
+  }
+  return {};
+}
+
+void collect_declared(Scope& scope, const GraphProto& graph) {
+  for (const ValueInfoProto& info : graph.value_infos) scope.declared[info.name] = &info.type;
+  for (const ValueInfoProto& info : graph.outputs) scope.declared[info.name] = &info.type;
+}
+
+Result<void> bind_name(Scope& scope, std::string_view name, ir::ValueId value) {
+  ir::ValueInfo& info = scope.graph.value(value);
+  if (info.name.empty()) info.name = scope.path + std::string(name);
+  scope.values[name] = value;
+  const auto found = scope.declared.find(name);
+  if (found == scope.declared.end()) return {};
+  const TypeProto& declared = *found->second;
+  const auto checked = check_declared(declared, info.type);
+  if (!checked.ok()) return error(checked.error().code, "value {} {}", quoted(name), checked.error().message);
+  const bool gives_rank = info.type.is_tensor() && !info.type.tensor.has_rank() && declared.shape.has_value();
+  if (gives_rank) {
+    STROP_ASSIGN(info.type, to_type(declared, [&] { return Dim::symbol(scope.graph.next_unbacked()); }));
+  }
+  return {};
+}
+
+}  // namespace strop::onnx
