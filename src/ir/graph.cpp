@@ -209,6 +209,8 @@ std::string Graph::unbacked_prefix(const Node& of) const {
   return fmt::format("{}{}.", unbacked_scope_, of.unbacked_number);
 }
 
+std::string Graph::next_node_prefix() const { return fmt::format("{}{}.", unbacked_scope_, unbacked_count_); }
+
 void Graph::set_unbacked_scope(std::string scope) {
   unbacked_scope_ = std::move(scope);
   for (const NodeId id : order_) {

@@ -126,6 +126,8 @@ class Graph {
   void set_unbacked_scope(std::string scope);
   /// The prefix for a node's inference, for example "?12.".
   std::string unbacked_prefix(const Node& node) const;
+  /// The prefix that the next node added will have, so that its regions can be built with the names they will keep.
+  std::string next_node_prefix() const;
 
   bool is_constant(ValueId id) const { return id != kNone && value(id).constant != nullptr; }
   const Tensor* constant_tensor(ValueId id) const { return is_constant(id) ? &value(id).constant->tensor : nullptr; }

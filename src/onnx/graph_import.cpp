@@ -8,7 +8,8 @@ namespace strop::onnx {
 namespace {
 
 /// A function call, written out in place.
-Result<void> inline_function(Scope& scope, const NodeProto& node, const std::string& label, const FunctionProto& function) {
+Result<void> inline_function(Scope& scope, const NodeProto& node, const std::string& label,
+                             const FunctionProto& function) {
   const std::string where = describe_node(label, node.op_type);
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
     return error(ErrorCode::InvalidModel, "{}: has {} operands and {} results, but the function has {} and {}", where,
@@ -28,7 +29,8 @@ Result<void> inline_function(Scope& scope, const NodeProto& node, const std::str
     if (node.outputs[i].empty()) continue;
     const ir::ValueId value = inner.find(function.outputs[i]);
     if (value == ir::kNone) {
-      return error(ErrorCode::InvalidModel, "{}: result {} passes on an operand that is absent", where, quoted(node.outputs[i]));
+      return error(ErrorCode::InvalidModel, "{}: result {} passes on an operand that is absent", where,
+                   quote(node.outputs[i]));
     }
     STROP_TRY(bind_name(scope, node.outputs[i], value));
   }
@@ -71,7 +73,7 @@ const AttributeProto* resolve(const AttributeProto& attribute, const Scope& scop
 Result<void> import_initializers(Scope& scope, const GraphProto& graph) {
   const auto add = [&](std::string_view name, const auto& proto) -> Result<void> {
     auto tensor = to_tensor(proto, scope.state.source);
-    if (!tensor.ok()) return error(tensor.error().code, "initializer {} {}", quoted(name), tensor.error().message);
+    if (!tensor.ok()) return error(tensor.error().code, "initializer {} {}", quote(name), tensor.error().message);
     ir::Constant constant{std::move(tensor).value(), {std::string(name)}, ""};
     return bind_name(scope, name, scope.graph.add_constant(std::move(constant)));
   };
@@ -107,7 +109,7 @@ Result<void> bind_name(Scope& scope, std::string_view name, ir::ValueId value) {
   if (found == scope.declared.end()) return {};
   const TypeProto& declared = *found->second;
   const auto checked = check_declared(declared, info.type);
-  if (!checked.ok()) return error(checked.error().code, "value {} {}", quoted(name), checked.error().message);
+  if (!checked.ok()) return error(checked.error().code, "value {} {}", quote(name), checked.error().message);
   const bool gives_rank = info.type.is_tensor() && !info.type.tensor.has_rank() && declared.shape.has_value();
   if (gives_rank) {
     STROP_ASSIGN(info.type, to_type(declared, [&] { return Dim::symbol(scope.graph.next_unbacked()); }));

@@ -37,8 +37,8 @@ struct Scope {
   ImportState& state;
   ir::Graph& graph;
   const Opsets& opsets;
-  const FunctionAttributes* attributes = nullptr;  ///< null outside functions
-  std::string path;                                ///< prefix of node and value names: "" or "call/"
+  const FunctionAttributes* attributes = nullptr;                 ///< null outside functions
+  std::string path;                                               ///< prefix of node and value names: "" or "call/"
   std::unordered_map<std::string_view, ir::ValueId> values = {};  ///< kNone for a function's absent operand
   std::unordered_map<std::string_view, const TypeProto*> declared = {};
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "ir/graph.h"
 #include "onnx/importer_table.h"
@@ -19,8 +20,8 @@
 namespace strop::onnx {
 
 struct ImportOptions {
-  const ops::Catalogue* catalogue = nullptr;     ///< null: builtin_operators()
-  const ImporterTable* importers = nullptr;      ///< null: builtin_importers()
+  const ops::Catalogue* catalogue = nullptr;  ///< null: builtin_operators()
+  const ImporterTable* importers = nullptr;   ///< null: builtin_importers()
   FixedShapes shapes;
   /// Names of values of the model's graph (intermediates too) that become the outputs; empty: the model's own.
   std::vector<std::string> outputs;
@@ -29,15 +30,16 @@ struct ImportOptions {
 };
 
 struct ImportedModel {
-  std::shared_ptr<ir::Graph> graph;              ///< unused nodes and constants are still there
+  std::shared_ptr<ir::Graph> graph;  ///< unused nodes and constants are still there
+  Digest digest;                     ///< of the model file; external data are not part of it
   int64_t ir_version = 0;
-  std::map<std::string, int64_t> opsets;         ///< domain ("" is the default one) → version
+  std::map<std::string, int64_t> opsets;  ///< domain ("" is the default one) → version
   std::string producer_name;
   std::string producer_version;
   std::string domain;
   int64_t model_version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::vector<std::string> initializers;         ///< names, in the model's order
+  std::vector<std::string> initializers;  ///< names, in the model's order
   /// Graph inputs that have an initializer of the same name, ONNX's default values: they are constants, not inputs.
   std::vector<std::string> defaulted_inputs;
 };
@@ -45,8 +47,8 @@ struct ImportedModel {
 /// Imports a model file, mapped into memory: initializers that are aligned for their type stay there, for as long as a
 /// tensor uses them. The file must not be changed meanwhile.
 /// Errors: io and not_found for the file; invalid_model where the model is damaged or breaks ONNX's rules; unsupported
-/// where it needs something that is not there; invalid_argument where the options do not fit the model. The message names
-/// the node or value.
+/// where it needs something that is not there; invalid_argument where the options do not fit the model. The message
+/// names the node or value.
 Result<ImportedModel> import_model(const std::filesystem::path& path, const ImportOptions& options = {});
 
 /// As import_model, for bytes in memory, which `owner` keeps alive (tensors hold on to it).

@@ -38,7 +38,7 @@ class NodeContext {
 
   virtual std::string_view op_type() const = 0;
   virtual std::string_view node_name() const = 0;  ///< the node's name, or a made one that says its position
-  virtual int opset() const = 0;                    ///< version of the node's domain
+  virtual int opset() const = 0;                   ///< version of the node's domain
 
   // Operands. Absent optional ones are kNone.
   virtual size_t input_count() const = 0;
@@ -59,9 +59,12 @@ class NodeContext {
   virtual Result<int64_t> attr_int(std::string_view name, std::optional<int64_t> fallback = {}) const = 0;
   virtual Result<double> attr_float(std::string_view name, std::optional<double> fallback = {}) const = 0;
   virtual Result<std::string> attr_string(std::string_view name, std::optional<std::string> fallback = {}) const = 0;
-  virtual Result<std::vector<int64_t>> attr_ints(std::string_view name, std::optional<std::vector<int64_t>> fallback = {}) const = 0;
-  virtual Result<std::vector<double>> attr_floats(std::string_view name, std::optional<std::vector<double>> fallback = {}) const = 0;
-  virtual Result<std::vector<std::string>> attr_strings(std::string_view name, std::optional<std::vector<std::string>> fallback = {}) const = 0;
+  virtual Result<std::vector<int64_t>> attr_ints(std::string_view name,
+                                                 std::optional<std::vector<int64_t>> fallback = {}) const = 0;
+  virtual Result<std::vector<double>> attr_floats(std::string_view name,
+                                                  std::optional<std::vector<double>> fallback = {}) const = 0;
+  virtual Result<std::vector<std::string>> attr_strings(
+      std::string_view name, std::optional<std::vector<std::string>> fallback = {}) const = 0;
   virtual Result<Tensor> attr_tensor(std::string_view name) const = 0;
   virtual Result<Type> attr_type(std::string_view name) const = 0;
   /// A dtype given as a TensorProto code; the fallback where the attribute is absent.
@@ -72,9 +75,9 @@ class NodeContext {
     std::string_view attribute;
     std::vector<Type> parameters;
   };
-  /// Imported regions: each graph's inputs are its own parameters followed by one parameter per entry of `captures`, the
-  /// outer values that any of them uses (constants are not captured: they are repeated inside). The node takes the captures as
-  /// its last operands, in this order, and passes them to every region.
+  /// Imported regions: each graph's inputs are its own parameters followed by one parameter per entry of `captures`,
+  /// the outer values that any of them uses (constants are not captured: they are repeated inside). The node takes the
+  /// captures as its last operands, in this order, and passes them to every region.
   struct Regions {
     std::vector<std::shared_ptr<ir::Graph>> graphs;
     std::vector<ir::ValueId> captures;
@@ -86,13 +89,14 @@ class NodeContext {
   virtual const ir::Graph& graph() const = 0;
   virtual const ops::Catalogue& catalogue() const = 0;
   /// Adds a node with one output.
-  Result<ir::ValueId> emit(const ops::Operator& op, ops::Attrs attrs, std::vector<ir::ValueId> inputs, EmitExtras more = {});
+  Result<ir::ValueId> emit(const ops::Operator& op, ops::Attrs attrs, std::vector<ir::ValueId> inputs,
+                           EmitExtras more = {});
   Result<std::vector<ir::ValueId>> emit_many(const ops::Operator& op, ops::Attrs attrs, std::vector<ir::ValueId> inputs,
                                              size_t output_count, EmitExtras more = {});
   ir::ValueId constant_value(Tensor tensor) { return graph().add_constant(std::move(tensor)); }
 
-  virtual size_t output_count() const = 0;               ///< up to the last named one
-  virtual bool wants_output(size_t index) const = 0;     ///< the output is named
+  virtual size_t output_count() const = 0;            ///< up to the last named one
+  virtual bool wants_output(size_t index) const = 0;  ///< the output is named
   virtual Result<void> set_output(size_t index, ir::ValueId value) = 0;
   Result<void> set_outputs(const std::vector<ir::ValueId>& values);
 

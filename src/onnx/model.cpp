@@ -57,9 +57,15 @@ void parse_tensor(std::string_view bytes, WireStatus& status, TensorProto& tenso
     switch (r.field()) {
       case 1: r.integers([&](int64_t dim) { tensor.dims.push_back(dim); }); break;
       case 2: tensor.data_type = r.integer32(); break;
-      case 3: tensor.has_segment = true; r.skip(); break;
+      case 3:
+        tensor.has_segment = true;
+        r.skip();
+        break;
       case 8: tensor.name = r.text(); break;
-      case 9: tensor.raw_data = r.bytes(); tensor.has_raw_data = true; break;
+      case 9:
+        tensor.raw_data = r.bytes();
+        tensor.has_raw_data = true;
+        break;
       case 13: parse_key_value(r.bytes(), status, tensor.external_data); break;
       case 14: tensor.is_external = r.integer() == 1; break;
       default: r.skip();
@@ -135,12 +141,30 @@ void parse_type(std::string_view bytes, WireStatus& status, TypeProto& type) {
   const Nested nested(r, status);
   while (r.next()) {
     switch (r.field()) {
-      case 1: type.kind = TypeProto::Kind::Tensor; parse_tensor_type(r.bytes(), status, type); break;
-      case 4: type.kind = TypeProto::Kind::Sequence; parse_element(r.bytes(), status, type); break;
-      case 5: type.kind = TypeProto::Kind::Map; r.skip(); break;
-      case 7: type.kind = TypeProto::Kind::Opaque; r.skip(); break;
-      case 8: type.kind = TypeProto::Kind::SparseTensor; r.skip(); break;
-      case 9: type.kind = TypeProto::Kind::Optional; parse_element(r.bytes(), status, type); break;
+      case 1:
+        type.kind = TypeProto::Kind::Tensor;
+        parse_tensor_type(r.bytes(), status, type);
+        break;
+      case 4:
+        type.kind = TypeProto::Kind::Sequence;
+        parse_element(r.bytes(), status, type);
+        break;
+      case 5:
+        type.kind = TypeProto::Kind::Map;
+        r.skip();
+        break;
+      case 7:
+        type.kind = TypeProto::Kind::Opaque;
+        r.skip();
+        break;
+      case 8:
+        type.kind = TypeProto::Kind::SparseTensor;
+        r.skip();
+        break;
+      case 9:
+        type.kind = TypeProto::Kind::Optional;
+        parse_element(r.bytes(), status, type);
+        break;
       default: r.skip();
     }
   }
@@ -161,7 +185,8 @@ void parse_value_info(std::string_view bytes, WireStatus& status, std::vector<Va
 void parse_graph(std::string_view bytes, WireStatus& status, GraphProto& graph);
 
 template <class T>
-std::shared_ptr<T> parse_shared(std::string_view bytes, WireStatus& status, void (*parse)(std::string_view, WireStatus&, T&)) {
+std::shared_ptr<T> parse_shared(std::string_view bytes, WireStatus& status,
+                                void (*parse)(std::string_view, WireStatus&, T&)) {
   auto result = std::make_shared<T>();
   parse(bytes, status, *result);
   return result;
@@ -281,7 +306,10 @@ Result<ModelProto> parse_model(std::string_view bytes) {
       case 3: model.producer_version = r.text(); break;
       case 4: model.domain = r.text(); break;
       case 5: model.model_version = r.integer(); break;
-      case 7: model.has_graph = true; parse_graph(r.bytes(), status, model.graph); break;
+      case 7:
+        model.has_graph = true;
+        parse_graph(r.bytes(), status, model.graph);
+        break;
       case 8: parse_opset(r.bytes(), status, model.opsets); break;
       case 14: parse_key_value(r.bytes(), status, model.metadata); break;
       case 25: parse_function(r.bytes(), status, model.functions); break;

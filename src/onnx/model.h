@@ -29,7 +29,7 @@ struct TensorProto {
 };
 
 struct SparseTensorProto {
-  TensorProto values;   ///< its name is the sparse tensor's
+  TensorProto values;  ///< its name is the sparse tensor's
   TensorProto indices;
   std::vector<int64_t> dims;
 };
@@ -42,9 +42,9 @@ struct DimProto {
 struct TypeProto {
   enum class Kind : uint8_t { None, Tensor, Sequence, Optional, Map, SparseTensor, Opaque };
   Kind kind = Kind::None;
-  int32_t elem_type = 0;                      ///< Tensor
-  std::optional<std::vector<DimProto>> shape; ///< Tensor; nullopt: rank not given
-  std::shared_ptr<const TypeProto> element;   ///< Sequence, Optional
+  int32_t elem_type = 0;                       ///< Tensor
+  std::optional<std::vector<DimProto>> shape;  ///< Tensor; nullopt: rank not given
+  std::shared_ptr<const TypeProto> element;    ///< Sequence, Optional
 };
 
 struct ValueInfoProto {
@@ -55,8 +55,21 @@ struct ValueInfoProto {
 struct GraphProto;
 
 enum class AttrKind : int32_t {
-  Undefined = 0, Float = 1, Int = 2, String = 3, Tensor = 4, Graph = 5, Floats = 6, Ints = 7, Strings = 8,
-  Tensors = 9, Graphs = 10, SparseTensor = 11, SparseTensors = 12, Type = 13, Types = 14,
+  Undefined = 0,
+  Float = 1,
+  Int = 2,
+  String = 3,
+  Tensor = 4,
+  Graph = 5,
+  Floats = 6,
+  Ints = 7,
+  Strings = 8,
+  Tensors = 9,
+  Graphs = 10,
+  SparseTensor = 11,
+  SparseTensors = 12,
+  Type = 13,
+  Types = 14,
 };
 
 struct AttributeProto {
@@ -78,7 +91,7 @@ struct AttributeProto {
 struct NodeProto {
   std::string_view name;
   std::string_view op_type;
-  std::string_view domain;    ///< "ai.onnx" is written ""
+  std::string_view domain;  ///< "ai.onnx" is written ""
   std::string_view overload;
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
@@ -96,7 +109,7 @@ struct GraphProto {
 };
 
 struct OpsetImport {
-  std::string_view domain;    ///< "ai.onnx" is written ""
+  std::string_view domain;  ///< "ai.onnx" is written ""
   int64_t version = 0;
 };
 
@@ -106,7 +119,7 @@ struct FunctionProto {
   std::string_view overload;
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
-  std::vector<std::string_view> attributes;          ///< names without defaults
+  std::vector<std::string_view> attributes;  ///< names without defaults
   std::vector<AttributeProto> attribute_defaults;
   std::vector<NodeProto> nodes;
   std::vector<OpsetImport> opsets;

@@ -9,7 +9,7 @@ constexpr size_t kMaxShown = 100;
 
 }  // namespace
 
-std::string quoted(std::string_view name) {
+std::string quote(std::string_view name) {
   std::string result = "'";
   for (const char c : name.substr(0, kMaxShown)) {
     const auto code = static_cast<unsigned char>(c);
@@ -37,8 +37,8 @@ std::string node_label(const NodeProto& node, size_t index) {
 }
 
 std::string describe_node(std::string_view label, std::string_view op_type) {
-  const std::string op = quoted(op_type);
-  return fmt::format("node {} ({})", quoted(label), op.substr(1, op.size() - 2));
+  const std::string op = quote(op_type);
+  return fmt::format("node {} ({})", quote(label), op.substr(1, op.size() - 2));
 }
 
 }  // namespace strop::onnx

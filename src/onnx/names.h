@@ -8,8 +8,9 @@
 
 namespace strop::onnx {
 
-/// 'name' for a message: control characters become \xNN, what exceeds 100 bytes is cut, so that a message stays one line.
-std::string quoted(std::string_view name);
+/// 'name' for a message: control characters become \xNN, what exceeds 100 bytes is cut, so that a message stays one
+/// line.
+std::string quote(std::string_view name);
 
 /// The node's name, or "#<index>" for one without.
 std::string node_label(const NodeProto& node, size_t index);

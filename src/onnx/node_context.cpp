@@ -108,8 +108,13 @@ Result<ir::ValueId> NodeContext::emit(const ops::Operator& op, ops::Attrs attrs,
 Result<std::vector<ir::ValueId>> NodeContext::emit_many(const ops::Operator& op, ops::Attrs attrs,
                                                         std::vector<ir::ValueId> inputs, size_t output_count,
                                                         EmitExtras more) {
-  auto added = graph().add_node({&op, std::move(attrs), std::move(inputs), output_count, std::move(more.late),
-                                 std::move(more.regions), {std::string(node_name())}});
+  auto added = graph().add_node({&op,
+                                 std::move(attrs),
+                                 std::move(inputs),
+                                 output_count,
+                                 std::move(more.late),
+                                 std::move(more.regions),
+                                 {std::string(node_name())}});
   if (!added.ok()) return node_error(added.error().code, added.error().message);
   if (auto results = fold(graph(), *added); !results.empty()) {
     return replace_by_constants(graph(), *added, std::move(results));

@@ -166,7 +166,7 @@ Result<std::shared_ptr<ir::Graph>> NodeImport::import_region(const GraphProto& p
   if (parameters.empty()) {
     for (const ValueInfoProto& info : proto.inputs) {
       auto type = to_type(info.type, unknown);
-      if (!type.ok()) return invalid("input {} of '{}' {}", quoted(info.name), spec.attribute, type.error().message);
+      if (!type.ok()) return invalid("input {} of '{}' {}", quote(info.name), spec.attribute, type.error().message);
       parameters.push_back(std::move(type).value());
     }
   }
@@ -197,7 +197,7 @@ Result<std::shared_ptr<ir::Graph>> NodeImport::import_region(const GraphProto& p
   STROP_TRY(import_nodes(inner, proto.nodes));
   for (const ValueInfoProto& output : proto.outputs) {
     const ir::ValueId id = inner.find(output.name);
-    if (id == ir::kNone) return invalid("output {} of '{}' is absent", quoted(output.name), spec.attribute);
+    if (id == ir::kNone) return invalid("output {} of '{}' is absent", quote(output.name), spec.attribute);
     region->outputs.push_back({std::string(output.name), id});
   }
   return region;
@@ -217,7 +217,7 @@ Result<void> NodeImport::set_output(size_t index, ir::ValueId value) {
 Result<void> NodeImport::check_results() const {
   for (size_t i = 0; i < node_.outputs.size(); ++i) {
     if (!wants_output(i) || is_set_[i]) continue;
-    return invalid("the operator has no result {}, which is named {}", i, quoted(node_.outputs[i]));
+    return invalid("the operator has no result {}, which is named {}", i, quote(node_.outputs[i]));
   }
   return {};
 }

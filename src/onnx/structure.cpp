@@ -28,7 +28,7 @@ struct Scope {
 /// A list of nodes and what surrounds it: a graph, a subgraph or a function's body.
 struct Body {
   std::span<const NodeProto> nodes;
-  std::string what;                         ///< for messages: "the graph", "subgraph 'x'", "function 'f'"
+  std::string what;  ///< for messages: "the graph", "subgraph 'x'", "function 'f'"
   std::unordered_map<std::string_view, size_t> producer = {};  ///< name → index of the node that makes it
 };
 
@@ -87,7 +87,8 @@ std::vector<size_t> find_cycle(const Body& body) {
   std::vector<size_t> path = {static_cast<size_t>(start - waiting.begin())};
   while (true) {
     const auto& from = producers[path.back()];
-    const size_t next = *std::find_if(from.begin(), from.end(), [&](size_t producer) { return waiting[producer] != 0; });
+    const size_t next =
+        *std::find_if(from.begin(), from.end(), [&](size_t producer) { return waiting[producer] != 0; });
     if (const auto seen = std::find(path.begin(), path.end(), next); seen != path.end()) return {seen, path.end()};
     path.push_back(next);
   }
@@ -106,11 +107,12 @@ Error cycle_error(const Body& body, const std::vector<size_t>& cycle) {
 Error undefined_name(const Body& body, size_t index, std::string_view name) {
   const auto later = body.producer.find(name);
   if (later == body.producer.end()) {
-    return invalid_model(fmt::format("{}: operand {} is not defined anywhere", describe(body, index), quoted(name)));
+    return invalid_model(fmt::format("{}: operand {} is not defined anywhere", describe(body, index), quote(name)));
   }
   if (const auto cycle = find_cycle(body); !cycle.empty()) return cycle_error(body, cycle);
-  return invalid_model(fmt::format("{}: operand {} is used before {} makes it; ONNX wants nodes in the order of execution",
-                                   describe(body, index), quoted(name), describe(body, later->second)));
+  return invalid_model(
+      fmt::format("{}: operand {} is used before {} makes it; ONNX wants nodes in the order of execution",
+                  describe(body, index), quote(name), describe(body, later->second)));
 }
 
 /// Checks the nodes of bodies, inside out.
@@ -122,17 +124,18 @@ class NodeCheck {
   Result<void> check_nodes(Body& body, Scope& scope, const Opsets& opsets) {
     for (size_t i = 0; i < body.nodes.size(); ++i) {
       const NodeProto& node = body.nodes[i];
-      if (node.op_type.empty()) return invalid_model(fmt::format("node {} has no operator type", quoted(node_label(node, i))));
+      if (node.op_type.empty())
+        return invalid_model(fmt::format("node {} has no operator type", quote(node_label(node, i))));
       for (const std::string_view output : node.outputs) {
         if (output.empty()) continue;
         const auto [entry, is_new] = body.producer.emplace(output, i);
         if (!is_new) {
-          return invalid_model(fmt::format("{}: its result {} is also made by {}", describe(body, i), quoted(output),
+          return invalid_model(fmt::format("{}: its result {} is also made by {}", describe(body, i), quote(output),
                                            describe(body, entry->second)));
         }
         if (scope.names.contains(output)) {
           return invalid_model(fmt::format("{}: its result {} is also an input or initializer of {}", describe(body, i),
-                                           quoted(output), body.what));
+                                           quote(output), body.what));
         }
       }
     }
@@ -143,19 +146,19 @@ class NodeCheck {
   /// `outer`: what surrounds a subgraph; null for the model's graph.
   Result<void> check_graph(const GraphProto& graph, const Scope* outer, const Opsets& opsets) {
     const bool is_main = outer == nullptr;
-    Body body{graph.nodes, is_main ? "the graph" : fmt::format("subgraph {}", quoted(graph.name))};
+    Body body{graph.nodes, is_main ? "the graph" : fmt::format("subgraph {}", quote(graph.name))};
     Scope scope{{}, outer};
     for (const ValueInfoProto& input : graph.inputs) {
       if (input.name.empty()) return invalid_model(fmt::format("an input of {} has no name", body.what));
       if (!scope.names.insert(input.name).second) {
-        return invalid_model(fmt::format("input {} of {} is declared twice", quoted(input.name), body.what));
+        return invalid_model(fmt::format("input {} of {} is declared twice", quote(input.name), body.what));
       }
     }
     Names initializers;
     const auto add_initializer = [&](std::string_view name) -> Result<void> {
       if (name.empty()) return invalid_model(fmt::format("an initializer of {} has no name", body.what));
       if (!initializers.insert(name).second) {
-        return invalid_model(fmt::format("initializer {} of {} is given twice", quoted(name), body.what));
+        return invalid_model(fmt::format("initializer {} of {} is given twice", quote(name), body.what));
       }
       scope.names.insert(name);
       return {};
@@ -166,10 +169,10 @@ class NodeCheck {
     Names outputs;
     for (const ValueInfoProto& output : graph.outputs) {
       if (!outputs.insert(output.name).second && is_main) {
-        return invalid_model(fmt::format("output {} of {} is listed twice", quoted(output.name), body.what));
+        return invalid_model(fmt::format("output {} of {} is listed twice", quote(output.name), body.what));
       }
       if (!scope.contains(output.name)) {
-        return invalid_model(fmt::format("output {} of {} is not made by any node", quoted(output.name), body.what));
+        return invalid_model(fmt::format("output {} of {} is not made by any node", quote(output.name), body.what));
       }
     }
     if (graph.outputs.empty()) return invalid_model(fmt::format("{} has no outputs", body.what));
@@ -183,12 +186,12 @@ class NodeCheck {
       if (!input.empty() && !scope.contains(input)) return undefined_name(body, index, input);
     }
     if (!opsets.contains(node.domain) && !functions_.contains(function_key(node))) {
-      return invalid_model(fmt::format("{}: domain {} has no opset_import", describe(body, index), quoted(node.domain)));
+      return invalid_model(fmt::format("{}: domain {} has no opset_import", describe(body, index), quote(node.domain)));
     }
     Names attributes;
     for (const AttributeProto& attr : node.attributes) {
       if (!attributes.insert(attr.name).second) {
-        return invalid_model(fmt::format("{}: attribute {} is given twice", describe(body, index), quoted(attr.name)));
+        return invalid_model(fmt::format("{}: attribute {} is given twice", describe(body, index), quote(attr.name)));
       }
       if (!attr.graph) continue;
       for (const std::string_view name : free_names(*attr.graph)) {
@@ -209,16 +212,17 @@ Result<Opsets> read_opsets(const std::vector<OpsetImport>& imports, std::string_
   Opsets result;
   for (const OpsetImport& import : imports) {
     if (import.version < 1) {
-      return invalid_model(fmt::format("{} imports opset {} of domain {}", where, import.version, quoted(import.domain)));
+      return invalid_model(
+          fmt::format("{} imports opset {} of domain {}", where, import.version, quote(import.domain)));
     }
     const auto [entry, is_new] = result.emplace(import.domain, import.version);
     if (!is_new && entry->second != import.version) {
       return invalid_model(fmt::format("{} imports opsets {} and {} of domain {}", where, entry->second, import.version,
-                                       quoted(import.domain)));
+                                       quote(import.domain)));
     }
     if (import.domain.empty() && import.version > kNewestOpset) {
-      return error(ErrorCode::Unsupported, "{} needs opset {}; the newest that is known here is {}", where, import.version,
-                   kNewestOpset);
+      return error(ErrorCode::Unsupported, "{} needs opset {}; the newest that is known here is {}", where,
+                   import.version, kNewestOpset);
     }
   }
   return result;
@@ -255,7 +259,7 @@ class RecursionCheck {
     const auto [entry, is_new] = done_.emplace(&function, false);
     if (!is_new) {
       if (entry->second) return {};
-      return invalid_model(fmt::format("function {} calls itself", quoted(function.name)));
+      return invalid_model(fmt::format("function {} calls itself", quote(function.name)));
     }
     if (++depth_ > kMaxDepth) return error(ErrorCode::Unsupported, "functions call each other {} deep", depth_);
     Result<void> result;
@@ -277,9 +281,10 @@ class RecursionCheck {
 
 Result<void> check_functions(const ModelProto& model, Structure& structure) {
   for (const FunctionProto& function : model.functions) {
-    const std::string what = fmt::format("function {}", quoted(function.name));
+    const std::string what = fmt::format("function {}", quote(function.name));
     if (function.name.empty()) return invalid_model("a function has no name");
-    if (!structure.functions.emplace(FunctionKey{function.domain, function.name, function.overload}, &function).second) {
+    if (!structure.functions.emplace(FunctionKey{function.domain, function.name, function.overload}, &function)
+             .second) {
       return invalid_model(fmt::format("{} is defined twice", what));
     }
     STROP_ASSIGN(Opsets opsets, read_opsets(function.opsets, what));
@@ -289,17 +294,18 @@ Result<void> check_functions(const ModelProto& model, Structure& structure) {
   RecursionCheck recursion(structure.functions);
   for (const FunctionProto& function : model.functions) STROP_TRY(recursion.visit(function));
   for (const FunctionProto& function : model.functions) {
-    Body body{function.nodes, fmt::format("function {}", quoted(function.name))};
+    Body body{function.nodes, fmt::format("function {}", quote(function.name))};
     Scope scope;
     for (const std::string_view input : function.inputs) {
-      if (!scope.names.insert(input).second) return invalid_model(fmt::format("input {} of {} is declared twice", quoted(input), body.what));
+      if (!scope.names.insert(input).second)
+        return invalid_model(fmt::format("input {} of {} is declared twice", quote(input), body.what));
     }
     NodeCheck check(structure.functions);
     const auto checked = check.check_nodes(body, scope, structure.function_opsets.at(&function));
     if (!checked.ok()) return in_context(checked.error(), body.what);
     for (const std::string_view output : function.outputs) {
       if (!scope.contains(output)) {
-        return invalid_model(fmt::format("output {} of {} is not made by any node", quoted(output), body.what));
+        return invalid_model(fmt::format("output {} of {} is not made by any node", quote(output), body.what));
       }
     }
   }

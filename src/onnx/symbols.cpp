@@ -30,12 +30,14 @@ bool looks_like_expression(std::string_view text) {
 
 std::string sanitized(std::string_view name) {
   std::string result;
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) result += '_';
   for (const char c : name.substr(0, kMaxExpression)) result += is_symbol_char(c) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result.insert(0, "_");
   return result;
 }
 
-Error bad_type(std::string_view what) { return error(ErrorCode::Unsupported, "has a type that is not supported: {}", what); }
+Error bad_type(std::string_view what) {
+  return error(ErrorCode::Unsupported, "has a type that is not supported: {}", what);
+}
 
 /// Element and dimensions of a tensor type are legal.
 Result<DType> check_tensor_type(const TypeProto& proto) {
@@ -67,14 +69,16 @@ Result<Type> to_type(const TypeProto& proto, FunctionRef<Dim()> unknown) {
       STROP_ASSIGN(const DType dtype, check_tensor_type(proto));
       if (!proto.shape) return Type::unranked(dtype);
       Dims dims;
-      for (const DimProto& dim : *proto.shape) dims.push_back(dim.value && *dim.value >= 0 ? Dim(*dim.value) : unknown());
+      for (const DimProto& dim : *proto.shape)
+        dims.push_back(dim.value && *dim.value >= 0 ? Dim(*dim.value) : unknown());
       return Type(dtype, std::move(dims));
     }
     case TypeProto::Kind::Sequence:
     case TypeProto::Kind::Optional: {
       if (!proto.element) return error(ErrorCode::InvalidModel, "has a type without an element type");
       STROP_ASSIGN(Type element, to_type(*proto.element, unknown));
-      return proto.kind == TypeProto::Kind::Sequence ? Type::sequence(std::move(element)) : Type::optional(std::move(element));
+      return proto.kind == TypeProto::Kind::Sequence ? Type::sequence(std::move(element))
+                                                     : Type::optional(std::move(element));
     }
   }
   STROP_UNREACHABLE();
@@ -84,7 +88,8 @@ Result<void> check_declared(const TypeProto& declared, const Type& inferred) {
   if (declared.kind == TypeProto::Kind::None) return {};
   if (declared.kind == TypeProto::Kind::Tensor && declared.elem_type == 0) return {};
   int unknown_count = 0;
-  STROP_ASSIGN(const Type type, to_type(declared, [&] { return Dim::symbol(fmt::format("unknown.{}", unknown_count++)); }));
+  STROP_ASSIGN(const Type type,
+               to_type(declared, [&] { return Dim::symbol(fmt::format("unknown.{}", unknown_count++)); }));
   const Type* a = &type;
   const Type* b = &inferred;
   while (a->kind == b->kind && a->element && b->element) {
@@ -127,7 +132,8 @@ Result<void> InputTypes::name_symbols(const std::vector<const ValueInfoProto*>& 
       const auto parsed = Dim::parse(param);
       if (parsed.ok()) {
         const std::vector<std::string> used = parsed->symbols();
-        const bool known = std::all_of(used.begin(), used.end(), [&](const auto& symbol) { return symbol_of_.contains(symbol); });
+        const bool known =
+            std::all_of(used.begin(), used.end(), [&](const auto& symbol) { return symbol_of_.contains(symbol); });
         if (known && parsed->as_constant().value_or(0) >= 0) continue;  // dim_of parses it again
       }
     }
@@ -152,16 +158,18 @@ Result<void> InputTypes::fix_symbol(const std::string& symbol, int64_t value, st
   }
   const auto [entry, is_new] = fixed_.emplace(symbol, Dim(value));
   if (!is_new && entry->second.constant() != value) {
-    return error(ErrorCode::InvalidArgument, "{}: dimension {} is to be {}, but is also fixed to {}", where, quoted(symbol),
-                 value, entry->second.constant());
+    return error(ErrorCode::InvalidArgument, "{}: dimension {} is to be {}, but is also fixed to {}", where,
+                 quote(symbol), value, entry->second.constant());
   }
   return {};
 }
 
 Result<void> InputTypes::apply_input(const ValueInfoProto& info, const std::vector<int64_t>& dims) {
-  const std::string where = fmt::format("shape of input {}", quoted(info.name));
-  if (info.type.kind != TypeProto::Kind::Tensor) return error(ErrorCode::InvalidArgument, "{}: it is not a tensor", where);
-  if (!is_shape(dims)) return error(ErrorCode::InvalidArgument, "{}: {} is not a shape", where, to_string(to_dims(dims)));
+  const std::string where = fmt::format("shape of input {}", quote(info.name));
+  if (info.type.kind != TypeProto::Kind::Tensor)
+    return error(ErrorCode::InvalidArgument, "{}: it is not a tensor", where);
+  if (!is_shape(dims))
+    return error(ErrorCode::InvalidArgument, "{}: {} is not a shape", where, to_string(to_dims(dims)));
   if (!info.type.shape) return {};
   if (info.type.shape->size() != dims.size()) {
     return error(ErrorCode::InvalidArgument, "{}: {} dimensions are given, but it has {}", where, dims.size(),
@@ -184,7 +192,8 @@ Result<void> InputTypes::apply_input(const ValueInfoProto& info, const std::vect
 
 Result<Type> InputTypes::input_type(const ValueInfoProto& info, const FixedShapes& fixed) {
   int unnamed = 0;
-  STROP_ASSIGN(Type type, to_type(info.type, [&] { return Dim::symbol(fmt::format("{}.e{}", sanitized(info.name), unnamed++)); }));
+  STROP_ASSIGN(Type type,
+               to_type(info.type, [&] { return Dim::symbol(fmt::format("{}.e{}", sanitized(info.name), unnamed++)); }));
   if (!type.is_tensor()) return type;
   const auto given = fixed.inputs.find(std::string(info.name));
   const bool is_given = given != fixed.inputs.end();
@@ -198,8 +207,9 @@ Result<Type> InputTypes::input_type(const ValueInfoProto& info, const FixedShape
     dim = dim_of(declared, info.name, i);
     if (!is_given || given->second[i] == -1) continue;
     if (dim.is_constant() && dim.constant() != given->second[i]) {
-      return error(ErrorCode::InvalidArgument, "shape of input {}: dimension {} is to be {}, but other dimensions make it {}",
-                   quoted(info.name), i, given->second[i], dim.constant());
+      return error(ErrorCode::InvalidArgument,
+                   "shape of input {}: dimension {} is to be {}, but other dimensions make it {}", quote(info.name), i,
+                   given->second[i], dim.constant());
     }
     dim = given->second[i];
   }
@@ -212,21 +222,22 @@ Result<InputTypes> InputTypes::make(const std::vector<const ValueInfoProto*>& in
   for (const auto& [symbol, value] : fixed.symbols) {
     const auto found = result.symbol_of_.find(symbol);
     if (found == result.symbol_of_.end()) {
-      return error(ErrorCode::InvalidArgument, "shape of {}: the model has no dimension of that name", quoted(symbol));
+      return error(ErrorCode::InvalidArgument, "shape of {}: the model has no dimension of that name", quote(symbol));
     }
-    STROP_TRY(result.fix_symbol(found->second, value, fmt::format("shape of {}", quoted(symbol))));
+    STROP_TRY(result.fix_symbol(found->second, value, fmt::format("shape of {}", quote(symbol))));
   }
   for (const auto& [name, dims] : fixed.inputs) {
-    const auto found = std::find_if(infos.begin(), infos.end(), [&](const ValueInfoProto* info) { return info->name == name; });
+    const auto found =
+        std::find_if(infos.begin(), infos.end(), [&](const ValueInfoProto* info) { return info->name == name; });
     if (found == infos.end()) {
-      return error(ErrorCode::InvalidArgument, "shape of {}: the model has no input of that name", quoted(name));
+      return error(ErrorCode::InvalidArgument, "shape of {}: the model has no input of that name", quote(name));
     }
     STROP_TRY(result.apply_input(**found, dims));
   }
   for (const ValueInfoProto* info : infos) {
     auto type = result.input_type(*info, fixed);
     if (!type.ok() && type.error().code == ErrorCode::InvalidArgument) return type.error();
-    if (!type.ok()) return error(type.error().code, "input {} {}", quoted(info->name), type.error().message);
+    if (!type.ok()) return error(type.error().code, "input {} {}", quote(info->name), type.error().message);
     result.types_.push_back(std::move(type).value());
   }
   return result;

@@ -16,8 +16,8 @@ namespace strop::onnx {
 
 /// Dimensions that the caller fixes before anything is imported.
 struct FixedShapes {
-  /// Per graph input: a value for each dimension, or -1 to leave it as it is. Fixing a dimension that the model calls by a
-  /// symbol fixes the symbol wherever it occurs.
+  /// Per graph input: a value for each dimension, or -1 to leave it as it is. Fixing a dimension that the model calls
+  /// by a symbol fixes the symbol wherever it occurs.
   std::map<std::string, std::vector<int64_t>> inputs;
   /// Per symbol (the model's dim_param).
   std::map<std::string, int64_t> symbols;
@@ -45,7 +45,7 @@ class InputTypes {
 
   std::map<std::string, std::string, std::less<>> symbol_of_;  // dim_param → symbol
   std::set<std::string> taken_;
-  std::map<std::string, Dim> fixed_;                           // symbol → constant
+  std::map<std::string, Dim> fixed_;  // symbol → constant
   std::vector<Type> types_;
 };
 

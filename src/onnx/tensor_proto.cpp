@@ -130,7 +130,8 @@ Result<Tensor> decode_external(const Decoding& d, TensorSource& source) {
 }
 
 /// Linear positions of the values in the dense tensor: given so, or one coordinate per dimension.
-Result<std::vector<int64_t>> dense_positions(const SparseTensorProto& proto, const Tensor& indices, int64_t dense_count) {
+Result<std::vector<int64_t>> dense_positions(const SparseTensorProto& proto, const Tensor& indices,
+                                             int64_t dense_count) {
   const auto rank = static_cast<int64_t>(proto.dims.size());
   const int64_t value_count = proto.values.dims.empty() ? 0 : proto.values.dims[0];
   const bool linear = indices.rank() == 1;
@@ -209,7 +210,8 @@ Result<Tensor> to_tensor(const TensorProto& proto, TensorSource& source) {
 Result<Tensor> to_tensor(const SparseTensorProto& proto, TensorSource& source) {
   STROP_ASSIGN(const int64_t count, checked_count(proto.dims));
   if (count > kMaxDenseElements) {
-    return error(ErrorCode::Unsupported, "is sparse with {} elements; at most {} are made dense", count, kMaxDenseElements);
+    return error(ErrorCode::Unsupported, "is sparse with {} elements; at most {} are made dense", count,
+                 kMaxDenseElements);
   }
   STROP_ASSIGN(const Tensor values, to_tensor(proto.values, source));
   STROP_ASSIGN(const Tensor indices, to_tensor(proto.indices, source));

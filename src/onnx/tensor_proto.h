@@ -1,9 +1,9 @@
 /// TensorProto → Tensor, without copying where the bytes allow it.
 ///
-/// raw_data, one packed run of float_data or double_data, and external data are used in place: the tensor keeps the file
-/// alive. In place means that the bytes are aligned for their type; protobuf promises no alignment, so initializers
-/// inside a model file are copied unless they happen to lie well (external data usually do, by ONNX's advice to page
-/// align offsets). Other typed fields (int32_data and so on) are decoded.
+/// raw_data, one packed run of float_data or double_data, and external data are used in place: the tensor keeps the
+/// file alive. In place means that the bytes are aligned for their type; protobuf promises no alignment, so
+/// initializers inside a model file are copied unless they happen to lie well (external data usually do, by ONNX's
+/// advice to page align offsets). Other typed fields (int32_data and so on) are decoded.
 #pragma once
 
 #include <filesystem>

@@ -18,7 +18,8 @@ struct Missing {
 
 class OperatorCheck {
  public:
-  OperatorCheck(const Structure& structure, const ImporterTable& importers) : structure_(structure), importers_(importers) {}
+  OperatorCheck(const Structure& structure, const ImporterTable& importers)
+      : structure_(structure), importers_(importers) {}
 
   void visit(std::span<const NodeProto> nodes, const Opsets& opsets) {
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -40,7 +41,8 @@ class OperatorCheck {
     }
     const int64_t opset = opsets.at(node.domain);
     if (importers_.find(node.domain, node.op_type, opset) != nullptr) return;
-    if (reported_.emplace(node.domain, node.op_type).second) missing_.push_back({&node, node_label(node, index), opset});
+    if (reported_.emplace(node.domain, node.op_type).second)
+      missing_.push_back({&node, node_label(node, index), opset});
   }
 
   const Structure& structure_;
@@ -71,12 +73,12 @@ std::string supported_versions(std::span<const Importer* const> importers) {
 
 Error one_missing(const Missing& missing, const ImporterTable& importers) {
   const NodeProto& node = *missing.node;
-  const std::string op = quoted(node.op_type);
+  const std::string op = quote(node.op_type);
   const std::string where =
-      fmt::format("node {} ({}, domain {})", quoted(missing.label), op.substr(1, op.size() - 2), quoted(node.domain));
+      fmt::format("node {} ({}, domain {})", quote(missing.label), op.substr(1, op.size() - 2), quote(node.domain));
   if (const auto others = importers.find_all(node.domain, node.op_type); !others.empty()) {
-    return error(ErrorCode::Unsupported, "{}: opset {} of this operator is not supported, only {}", where, missing.opset,
-                 supported_versions(others));
+    return error(ErrorCode::Unsupported, "{}: opset {} of this operator is not supported, only {}", where,
+                 missing.opset, supported_versions(others));
   }
   const auto candidates = importers.op_types(node.domain);
   const std::string hint = node.op_type.size() > 100 ? "" : did_you_mean(node.op_type, candidates);
@@ -95,9 +97,9 @@ Result<void> check_operators(const ModelProto& model, const Structure& structure
   std::string list;
   for (size_t i = 0; i < std::min(missing.size(), kMaxListed); ++i) {
     const NodeProto& node = *missing[i].node;
-    const std::string op = quoted(node.op_type);
+    const std::string op = quote(node.op_type);
     list += fmt::format("{}{} (domain {}, opset {}, node {})", i == 0 ? "" : ", ", op.substr(1, op.size() - 2),
-                        quoted(node.domain), missing[i].opset, quoted(missing[i].label));
+                        quote(node.domain), missing[i].opset, quote(missing[i].label));
   }
   if (missing.size() > kMaxListed) list += fmt::format(" and {} more", missing.size() - kMaxListed);
   return error(ErrorCode::Unsupported, "{} operators are not supported: {}", missing.size(), list);

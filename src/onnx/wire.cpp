@@ -7,7 +7,8 @@ namespace strop::onnx {
 
 void WireReader::fail(std::string_view what) {
   if (status_.ok()) {
-    status_.error = fmt::format("damaged at byte {} (in {}, field {}): {}", at_ - status_.begin, message_, field_, what);
+    status_.error =
+        fmt::format("damaged at byte {} (in {}, field {}): {}", at_ - status_.begin, message_, field_, what);
   }
   at_ = end_;
 }

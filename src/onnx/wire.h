@@ -1,6 +1,6 @@
-/// Reading protobuf's wire format in place: strings and bytes are views into the file. Varints are decoded by protozero;
-/// lengths are kept in 64 bits here, because protozero's own reader cuts them to 32, and files above 4 GiB exist.
-/// Source: the Protocol Buffers encoding page (base-128 varints, tags of field number and wire type).
+/// Reading protobuf's wire format in place: strings and bytes are views into the file. Varints are decoded by
+/// protozero; lengths are kept in 64 bits here, because protozero's own reader cuts them to 32, and files above 4 GiB
+/// exist. Source: the Protocol Buffers encoding page (base-128 varints, tags of field number and wire type).
 #pragma once
 
 #include <bit>
