@@ -25,9 +25,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-
 import onnx
 from onnx import TensorProto, helper
+
 from paired import bootstrap_geometric_mean, bootstrap_median, measure
 from workers import ort_worker, save_feeds, strop_worker
 

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
 import onnx
 
 HERE = Path(__file__).resolve().parent

@@ -188,6 +188,7 @@ MODELS: tuple[Model, ...] = (
     Model("crnn", (_image(1, 1, 32, 100, name="line"), _image(3, 1, 32, 64, name="line")), dynamic=True),
     Model("vit", (_image(1, 3, 224, 224, name="image"), _image(3, 3, 224, 224, name="image")), dynamic=True),
     Model("gpt", (_gpt(1, 64), _gpt(2, 17)), dynamic=True),
+    Model("minilm_trained", (_tokens(1, 24), _tokens(2, 100)), dynamic=True),
     Model("silero_vad_if", (_silero(1, 512), _silero(2, 576)), dynamic=True),
     Model(
         "magika",

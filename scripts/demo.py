@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-
 import onnx
+
 from catalogue import ROOT, by_name
 from text_image import normalised, text_dots, text_line
 

@@ -1,6 +1,8 @@
 """Writes models with real structure and seeded random weights: speed and correctness where real weights do not matter.
 
 Usage: make_models.py OUT_DIR [NAME ...]     (without names: all of them; scripts/models.py calls it)
+
+One of them, minilm_trained, has the trained parameters of all_minilm_l6_v2.safetensors, which must be in OUT_DIR.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def _resnet50_qdq() -> onnx.ModelProto:
 
 
 # Name of the model, which is its file's stem, and how it is made.
-RECIPES: dict[str, Callable[[], onnx.ModelProto]] = {
+RECIPES: dict[str, Callable[..., onnx.ModelProto]] = {
     "resnet50": _light("resnet50"),
     "vgg19": _light("vgg19"),
     "densenet121": _light("densenet121"),
@@ -48,14 +50,19 @@ RECIPES: dict[str, Callable[[], onnx.ModelProto]] = {
     "crnn": cnn.make_crnn,
     "vit": torch_style.make_vit,
     "gpt": torch_style.make_gpt,
+    "minilm_trained": encoder.make_trained_encoder,
 }
+
+# The file, in the folder where models are written, that a recipe takes.
+RECIPE_INPUTS = {"minilm_trained": "all_minilm_l6_v2.safetensors"}
 
 
 def write_model(name: str, folder: Path) -> Path:
     """Makes one model and writes it to `folder`; the file appears only when it is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     path, partial = folder / f"{name}.onnx", folder / f".{name}.partial"
-    onnx.save(RECIPES[name](), partial)
+    arguments = [folder / RECIPE_INPUTS[name]] if name in RECIPE_INPUTS else []
+    onnx.save(RECIPES[name](*arguments), partial)
     partial.rename(path)
     return path
 

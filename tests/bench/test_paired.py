@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-
 import onnx
+from onnx import TensorProto, helper
+
 import paired
 import workers
-from onnx import TensorProto, helper
 
 
 class Fake:

@@ -10,10 +10,10 @@ import functools
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
-import onnx
 import strop_command
 from catalogue import MODELS, Case, Model, rel_l2
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+import onnx
 import pytest
 
-import onnx
 import strop_command
 
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
