@@ -27,7 +27,12 @@ struct Operator;
   X(expand)                        \
   X(gather)                        \
   X(fill)                          \
-  X(shape)
+  X(shape)                         \
+  X(pad)                           \
+  X(scatter)                       \
+  X(select)                        \
+  X(order)                         \
+  X(space_depth)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \
