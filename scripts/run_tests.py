@@ -49,13 +49,14 @@ class Stage:
 
 
 def _reason(case: ElementTree.Element, skipped: ElementTree.Element | None) -> str:
-    """Why a case was skipped: pytest says it in the message, GoogleTest after "Skipped" in its output."""
-    message = skipped.get("message", "") if skipped is not None else ""
-    output = case.findtext("system-out") or ""
-    if not message or message == "SKIP_REGULAR_EXPRESSION_MATCHED":
-        lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith(("[", "Note:"))]
-        message = next((line for line in lines if "Skipped" not in line and "Running main" not in line), message)
-    return message or "no reason given"
+    """Why a case was skipped: pytest says it in the message, GoogleTest on the line after "file:line: Skipped"."""
+    lines = (case.findtext("system-out") or "").splitlines()
+    for line, following in zip(lines, lines[1:]):
+        if line.endswith(": Skipped") and following and not following.startswith("["):
+            return following.strip()
+    if case.get("status") == "disabled":
+        return "disabled"
+    return (skipped.get("message") if skipped is not None else "") or "no reason given"
 
 
 def run_stage(name: str, command: list[str], junit: Path) -> Stage:
