@@ -9,6 +9,7 @@ standard's backend cases, under pytest. Exit 1 if a test failed or a stage ran n
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
@@ -51,7 +52,7 @@ class Stage:
 def _reason(case: ElementTree.Element, skipped: ElementTree.Element | None) -> str:
     """Why a case was skipped: pytest says it in the message, GoogleTest on the line after "file:line: Skipped"."""
     lines = (case.findtext("system-out") or "").splitlines()
-    for line, following in zip(lines, lines[1:]):
+    for line, following in itertools.pairwise(lines):
         if line.endswith(": Skipped") and following and not following.startswith("["):
             return following.strip()
     if case.get("status") == "disabled":
@@ -106,7 +107,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="tests that CTest runs at a time")
     arguments = parser.parse_args()
     ctest_junit, pytest_junit = BUILD / "ctest.xml", BUILD / "pytest.xml"
-    ctest = ["ctest", "--test-dir", str(BUILD), "-j", str(arguments.jobs), "--output-on-failure", "--progress",
+    ctest = ["ctest", "--test-dir", str(BUILD), "-j", str(arguments.jobs), "--output-on-failure",
              "--timeout", "600", "--output-junit", str(ctest_junit)]  # fmt: skip
     pytest = [sys.executable, "-m", "pytest", "-q", "tests", f"--junitxml={pytest_junit}"]
     CONFORMANCE.unlink(missing_ok=True)
