@@ -44,9 +44,9 @@ void run_gemm(const GemmProblem& problem, const GemmConfig& config, const GemmBu
   call.epilogue = epilogue;
   if (call.epilogue.ldr == 0) call.epilogue.ldr = problem.n;
   call.kernels = &gemm::kernels_for(config.target);
-  call.a = buffers.a;
-  call.b = buffers.b;
   call.c = buffers.c;
+  call.a = problem.k > 0 ? buffers.a : call.c;  // never read without k, but offsets are formed
+  call.b = problem.k > 0 ? buffers.b : call.c;
   if (const int64_t floats = scratch_floats(call.plan); floats > 0) {
     STROP_CHECK(buffers.workspace != nullptr &&
                     buffers.workspace_bytes >= static_cast<size_t>(floats) * sizeof(float) + kAlignment,

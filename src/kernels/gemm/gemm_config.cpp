@@ -8,6 +8,10 @@
 namespace strop::kernels {
 namespace {
 
+constexpr int64_t kFloatBytes = sizeof(float);
+constexpr int64_t kPageBytes = 4096;
+// Measured on shapes of convolutions in NCHW layout.
+constexpr int64_t kRowsWorthPacking = 192;
 // A section of a panel of B: all of a usual L1, since it streams through with prefetches while C stays in registers.
 constexpr int64_t kPanelBytes = 32 * 1024;
 // A good third of a usual L2 (512 KiB) for a block of A.
@@ -17,13 +21,13 @@ constexpr int64_t kSectionBytes = 4 * 1024 * 1024;
 
 /// kc, mc and nc for the config's mr and nr.
 void set_blocking(const GemmProblem& p, GemmConfig& config) {
-  const int64_t most_kc = kPanelBytes / (config.nr * static_cast<int64_t>(sizeof(float)));
+  const int64_t most_kc = kPanelBytes / (config.nr * kFloatBytes);
   const int64_t k = std::max<int64_t>(p.k, 1);
   // Half as much again is better than a second section, which reads and writes all of C once more; and a single tile of
   // rows has no second use for a section of B.
   config.kc =
       k <= most_kc * 3 / 2 || p.m <= config.mr ? k : gemm::round_up(gemm::ceil_div(k, gemm::ceil_div(k, most_kc)), 8);
-  const int64_t row_bytes = config.kc * static_cast<int64_t>(sizeof(float));
+  const int64_t row_bytes = config.kc * kFloatBytes;
   config.mc = std::max<int64_t>(kBlockBytes / row_bytes / config.mr, 1) * config.mr;
   config.nc = std::max<int64_t>(kSectionBytes / row_bytes / config.nr, 1) * config.nr;
 }
@@ -47,8 +51,11 @@ GemmConfig default_config(const GemmProblem& problem, CpuTarget target) {
   config.mr = max_mr(target, config.nr);
   set_blocking(p, config);
   // Copying A pays when each copied value is used often; rows that lie closely together are as good as a copy.
-  config.copy_a = p.m > 2 * config.mr && p.n >= 256 && p.lda * static_cast<int64_t>(sizeof(float)) >= 1024;
-  config.copy_b = p.m > 4 * config.mr;
+  config.copy_a = p.m > 2 * config.mr && p.n >= 256 && p.lda * kFloatBytes >= 1024;
+  // Reading B in place saves its packing, until its panels have been used often enough for packing to pay; much
+  // earlier when B's rows lie a multiple of a page apart, as their lines then compete for few sets of the caches.
+  const bool rows_collide = p.ldb * kFloatBytes % kPageBytes == 0;
+  config.copy_b = p.m > (rows_collide ? 4 * config.mr : kRowsWorthPacking);
   return config;
 }
 

@@ -25,6 +25,7 @@ void pack_panel(const PackBArgs& args, int64_t col, int64_t cols, int64_t width,
 }  // namespace
 
 void pack_panels(const PackBArgs& args, int64_t nr, const Kernels& kernels) {
+  if (args.k == 0) return;
   for (int64_t col = 0; col < args.n; col += nr) {
     const int64_t cols = std::min(nr, args.n - col);
     const int64_t width = round_up(cols, kernels.lanes);

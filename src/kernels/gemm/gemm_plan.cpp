@@ -9,17 +9,21 @@ namespace {
 
 // Multiply-adds that take a few microseconds, several times what handing a task to another thread costs.
 constexpr int64_t kTaskWork = 192 * 1024;
+// Below about ten microseconds the calling thread is done before another one has surely begun.
+constexpr int64_t kParallelWork = 1536 * 1024;
 // Tasks per thread: enough to even out cores that other processes disturb, few enough to keep blocks large.
 constexpr int64_t kTasksPerThread = 4;
 // Reading a column of B costs about as much as multiplying this many rows with it.
 constexpr int64_t kRowsPerRead = 8;
 
-int64_t wanted_tasks(const GemmProblem& p, int threads) {
-  if (threads <= 1) return 1;
-  const double work = static_cast<double>(std::max(p.m, kRowsPerRead)) * static_cast<double>(p.n) *
-                      static_cast<double>(std::max<int64_t>(p.k, 1)) * static_cast<double>(p.batch);
-  const double tasks = work / static_cast<double>(kTaskWork);
-  return std::clamp<int64_t>(static_cast<int64_t>(std::min(tasks, 1e6)), 1, kTasksPerThread * threads);
+double work_of(const GemmProblem& p) {
+  return static_cast<double>(std::max(p.m, kRowsPerRead)) * static_cast<double>(p.n) *
+         static_cast<double>(std::max<int64_t>(p.k, 1)) * static_cast<double>(p.batch);
+}
+
+int64_t wanted_tasks(double work, int threads) {
+  if (threads <= 1 || work < kParallelWork) return 1;
+  return static_cast<int64_t>(std::min(work / kTaskWork, static_cast<double>(kTasksPerThread * threads)));
 }
 
 /// Cuts the longer side until there are enough tasks or the pieces are as small as a tile is.
@@ -58,7 +62,10 @@ Plan plan_gemv(const GemmProblem& p, int threads) {
   plan.workers = std::max(threads, 1);
   const Gemv v = as_gemv(p);
   plan.grid_n = ceil_div(v.count, kGemvColumns);
-  plan.unit_grain = std::max<int64_t>(1, kTaskWork / (kGemvColumns * kRowsPerRead * std::max<int64_t>(p.k, 1)));
+  GemmProblem as_row = p;
+  as_row.m = 1;
+  as_row.n = v.count;
+  plan.unit_grain = ceil_div(plan.grid_n * p.batch, wanted_tasks(work_of(as_row), threads));
   plan.a_floats = v.dot && v.inc_x != 1 ? round_up(p.k, 16) : 0;
   return plan;
 }
@@ -88,7 +95,7 @@ Plan make_plan(const GemmProblem& p, const GemmConfig& config, int threads) {
   if (p.n == 1 || (p.m == 1 && !p.packed_b)) return plan_gemv(p, threads);
   Plan plan;
   plan.workers = std::max(threads, 1);
-  const int64_t tasks = wanted_tasks(p, threads);
+  const int64_t tasks = wanted_tasks(work_of(p), threads);
   choose_grid(p, config, tasks, plan);
   plan.unit_grain = ceil_div(plan.grid_m * plan.grid_n * p.batch, tasks);
   plan.b_source = choose_b_source(p, config, plan);

@@ -67,22 +67,25 @@ void compute_reference(Case& t) {
   const GemmProblem& p = t.p;
   t.want.assign(static_cast<size_t>(p.batch * p.m * p.n), 0.0);
   t.magnitude = t.want;
-  for (int64_t batch = 0, index = 0; batch < p.batch; ++batch) {
+  for (int64_t batch = 0; batch < p.batch; ++batch) {
     for (int64_t i = 0; i < p.m; ++i) {
-      for (int64_t j = 0; j < p.n; ++j, ++index) {
-        double sum = 0, magnitude = 0;
-        for (int64_t kk = 0; kk < p.k; ++kk) {
-          const double product = double{t.a_at(batch, i, kk)} * double{t.b_at(batch, kk, j)};
-          sum += product;
-          magnitude += std::abs(product);
+      double* sums = t.want.data() + (batch * p.m + i) * p.n;
+      double* magnitudes = t.magnitude.data() + (batch * p.m + i) * p.n;
+      for (int64_t kk = 0; kk < p.k; ++kk) {
+        const double a = t.a_at(batch, i, kk);
+        for (int64_t j = 0; j < p.n; ++j) {
+          const double product = a * t.b_at(batch, kk, j);
+          sums[j] += product;
+          magnitudes[j] += std::abs(product);
         }
+      }
+      for (int64_t j = 0; j < p.n; ++j) {
         for (const float extra : {t.bias.empty() ? 0.0f : t.bias[j], t.row_bias.empty() ? 0.0f : t.row_bias[i],
                                   t.residual.empty() ? 0.0f : t.residual[(batch * p.m + i) * p.n + j]}) {
-          sum += extra;
-          magnitude += std::abs(extra);
+          sums[j] += extra;
+          magnitudes[j] += std::abs(extra);
         }
-        t.want[index] = clamped(sum, t.epilogue);
-        t.magnitude[index] = magnitude;
+        sums[j] = clamped(sums[j], t.epilogue);
       }
     }
   }
