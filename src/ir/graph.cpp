@@ -37,7 +37,8 @@ NodeId Graph::append(NewNode node) {
   added.late = std::move(node.late);
   added.regions = std::move(node.regions);
   added.sources = std::move(node.sources);
-  added.unbacked_number = unbacked_count_++;
+  added.unbacked_number = node.unbacked_number == kNone ? unbacked_count_ : node.unbacked_number;
+  unbacked_count_ = std::max(unbacked_count_, added.unbacked_number + 1);
   for (const ValueId input : added.inputs) {
     STROP_CHECK(input >= kNone && input < static_cast<ValueId>(values_.size()), "operand {} does not exist", input);
   }

@@ -84,6 +84,7 @@ class Graph {
     std::vector<ops::LateField> late;
     std::vector<std::shared_ptr<Graph>> regions;
     std::vector<std::string> sources;
+    int32_t unbacked_number = kNone;   ///< kNone: the next one
   };
   /// Infers the output types, appends the node at the end of the order and returns it. Error: inference failed.
   Result<NodeId> add_node(NewNode node);
@@ -150,7 +151,7 @@ std::string describe(const Graph& graph, NodeId id);
 /// specific), regions match their node. The error names the node.
 Result<void> verify(const Graph& graph);
 
-/// Text form (docs/ir-text.md has the grammar); parse_text reads it back, against a catalogue, and printing that gives the
+/// Text form (ir/text.h shows it); parse_text reads it back, against a catalogue, and printing that gives the
 /// same text. Constants above `max_constant_elements` print as a digest; reading those back takes the table of constants.
 struct TextOptions {
   int64_t max_constant_elements = 16;
