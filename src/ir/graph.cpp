@@ -43,7 +43,7 @@ NodeId Graph::append(NewNode node) {
     STROP_CHECK(input >= kNone && input < static_cast<ValueId>(values_.size()), "operand {} does not exist", input);
   }
   for (size_t i = 0; i < added.regions.size(); ++i) {
-    added.regions[i]->set_unbacked_scope(fmt::format("{}{}r", unbacked_prefix(added), i));
+    added.regions[i]->set_unbacked_scope(fmt::format("{}_{}r", unbacked_prefix(added), i));
   }
   for (size_t i = 0; i < node.output_count; ++i) {
     ValueInfo info;
@@ -207,7 +207,7 @@ std::shared_ptr<Graph> Graph::clone() const {
 std::string Graph::next_unbacked() { return fmt::format("{}{}", unbacked_scope_, unbacked_count_++); }
 
 std::string Graph::unbacked_prefix(const Node& of) const {
-  return fmt::format("{}{}.", unbacked_scope_, of.unbacked_number);
+  return fmt::format("{}{}", unbacked_scope_, of.unbacked_number);
 }
 
 std::string Graph::next_node_prefix() const { return fmt::format("{}{}.", unbacked_scope_, unbacked_count_); }
@@ -217,7 +217,7 @@ void Graph::set_unbacked_scope(std::string scope) {
   for (const NodeId id : order_) {
     const Node& inner = node(id);
     for (size_t i = 0; i < inner.regions.size(); ++i) {
-      inner.regions[i]->set_unbacked_scope(fmt::format("{}{}r", unbacked_prefix(inner), i));
+      inner.regions[i]->set_unbacked_scope(fmt::format("{}_{}r", unbacked_prefix(inner), i));
     }
   }
 }

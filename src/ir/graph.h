@@ -125,7 +125,7 @@ class Graph {
   /// a region never mean something else outside. add_node sets it for its regions.
   const std::string& unbacked_scope() const { return unbacked_scope_; }
   void set_unbacked_scope(std::string scope);
-  /// The prefix for a node's inference, for example "?12.".
+  /// The prefix for a node's inference, for example "?12".
   std::string unbacked_prefix(const Node& node) const;
   /// The prefix that the next node added will have, so that its regions can be built with the names they will keep.
   std::string next_node_prefix() const;

@@ -1,5 +1,7 @@
 #include "ir/infer.h"
 
+#include <algorithm>
+
 #include "ir/type_order.h"
 
 namespace strop::ir {
@@ -10,18 +12,66 @@ std::optional<Dims> known_contents(const Tensor& tensor) {
   return to_dims(load_i64(tensor));
 }
 
+namespace {
+
+/// Known contents as the value of a field like `prototype`; nullopt if they cannot be said so.
+std::optional<ops::FieldValue> field_of(const Dims& known, const ops::FieldValue& prototype) {
+  if (std::holds_alternative<Dims>(prototype)) return known;
+  if (std::holds_alternative<Dim>(prototype)) return known.size() == 1 ? std::optional(known[0]) : std::nullopt;
+  const auto constants = as_constants(known);
+  if (!constants) return std::nullopt;
+  if (std::holds_alternative<std::vector<int64_t>>(prototype)) return *constants;
+  if (std::holds_alternative<int64_t>(prototype) && constants->size() == 1) return (*constants)[0];
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<ResolvedLate> resolve_late(const Graph& graph, const Node& node) {
+  ResolvedLate result{node.attrs, {}};
+  if (node.late.empty()) return result;
+  const auto fields = node.attrs.fields();
+  for (const ops::LateField& late : node.late) {
+    const auto operand = static_cast<size_t>(late.operand);
+    const ValueId id = operand < node.inputs.size() ? node.inputs[operand] : kNone;
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == late.field; });
+    STROP_CHECK(id != kNone && field != fields.end(), "{}: late field '{}'", node.op->name, late.field);
+    if (const Tensor* tensor = graph.constant_tensor(id)) {
+      std::vector<Value> operands(node.inputs.size());
+      operands[operand] = *tensor;
+      STROP_ASSIGN(result.attrs, ops::bind_late(result.attrs, {&late, 1}, operands));
+      continue;
+    }
+    const auto& known = graph.value(id).known;
+    const auto value = known ? field_of(*known, field->value) : std::nullopt;
+    if (!value) {
+      result.late.push_back(late);
+      continue;
+    }
+    STROP_ASSIGN(result.attrs, result.attrs.with(late.field, *value));
+  }
+  return result;
+}
+
 Result<Inferred> infer_node(const Graph& graph, const Node& node) {
   static const Type kAbsent;
+  STROP_ASSIGN(const ResolvedLate resolved, resolve_late(graph, node));
   std::vector<Type> types;
   std::vector<std::optional<Dims>> known;
   for (const ValueId input : node.inputs) {
     types.push_back(input == kNone ? kAbsent : graph.value(input).type);
     known.push_back(input == kNone ? std::nullopt : graph.value(input).known);
   }
-  ops::InferContext ctx(node.attrs, types, node.outputs.size(), graph.unbacked_prefix(node));
+  if (resolved.late.empty()) {  // what filled late fields in is no operand of the operator
+    size_t own = types.size();
+    for (const ops::LateField& late : node.late) own = std::min(own, static_cast<size_t>(late.operand));
+    types.resize(own);
+    known.resize(own);
+  }
+  ops::InferContext ctx(resolved.attrs, types, node.outputs.size(), graph.unbacked_prefix(node));
   ctx.known_inputs = std::move(known);
   ctx.known_outputs.resize(node.outputs.size());
-  ctx.late = node.late;
+  ctx.late = resolved.late;
   const auto region_infer = [&](size_t region, const std::vector<Type>& parameters) {
     STROP_CHECK(region < node.regions.size(), "{} asks for region {} of {}", node.op->name, region, node.regions.size());
     return node.regions[region]->infer_region(parameters);

@@ -15,6 +15,14 @@ inline constexpr int64_t kMaxKnownElements = 64;
 /// The contents of a small i32 or i64 tensor of rank 0 or 1; nullopt for others.
 std::optional<Dims> known_contents(const Tensor& tensor);
 
+/// Attributes in which every late field is filled in whose operand is constant or has known contents, and the fields that
+/// stay late. Error: a constant of the wrong kind.
+struct ResolvedLate {
+  ops::Attrs attrs;
+  std::vector<ops::LateField> late;
+};
+Result<ResolvedLate> resolve_late(const Graph& graph, const Node& node);
+
 struct Inferred {
   std::vector<Type> outputs;
   std::vector<std::optional<Dims>> known;

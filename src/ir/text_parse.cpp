@@ -13,7 +13,7 @@ namespace strop::ir {
 
 namespace {
 
-/// "?3r0r5.1" → 5: the number of the node whose inference made the symbol.
+/// "?3_0r5.1" → 5: the number of the node whose inference made the symbol.
 std::optional<int32_t> number_of_maker(const std::string& symbol) {
   const size_t dot = symbol.rfind('.');
   if (symbol.empty() || symbol[0] != '?' || dot == std::string::npos) return std::nullopt;
