@@ -1,10 +1,9 @@
 #include "ir/constant_text.h"
 
-#include <openssl/evp.h>
-
 #include <array>
 #include <charconv>
 
+#include "base/hash.h"
 #include "ops/field_text.h"
 
 namespace strop::ir {
@@ -125,23 +124,14 @@ Result<Tensor> parse_elements(const TensorType& type, std::string_view text) {
 }
 
 std::string constant_digest(const Tensor& tensor) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr);
-  const std::string type = to_string(tensor.type());
-  EVP_DigestUpdate(hash.get(), type.data(), type.size());
+  Sha256 hash;
+  hash.update(to_string(tensor.type()));
   if (tensor.dtype() == DType::String) {
-    for (const std::string& text : tensor.strings()) {
-      const std::string quoted = ops::quote(text);
-      EVP_DigestUpdate(hash.get(), quoted.data(), quoted.size());
-    }
+    for (const std::string& text : tensor.strings()) hash.update(ops::quote(text));
   } else {
-    EVP_DigestUpdate(hash.get(), tensor.raw(), static_cast<size_t>(tensor.bytes()));
+    hash.update({tensor.data<std::byte>(), static_cast<size_t>(tensor.bytes())});
   }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
-  EVP_DigestFinal_ex(hash.get(), bytes.data(), nullptr);
-  std::string text = "sha256:";
-  for (size_t i = 0; i < 16; ++i) text += fmt::format("{:02x}", bytes[i]);
-  return text;
+  return "sha256:" + hash.finish().hex().substr(0, 32);
 }
 
 }  // namespace strop::ir

@@ -31,6 +31,7 @@ struct Pass {
   std::string_view summary;              ///< one line
   PassFunction run = nullptr;
   const Knob<bool>* enabled = nullptr;   ///< "passes.<name>"; null: always runs
+  std::span<const KnobInfo* const> knobs = {};  ///< its other knobs
 };
 
 /// One entry of the pipeline: a pass, or a group repeated until nothing changes (bounded).
@@ -60,7 +61,9 @@ struct RunPassesOptions {
   std::function<void(const Pass&, const ir::Graph&)> on_change;
 };
 
-/// Runs the stages; verifies the graph after each pass that changed it (a failure names the pass and is a bug).
+/// Runs the stages: each pass on every graph, regions before the graph around them. After each pass that changed something,
+/// types are inferred again and the graph is verified (a failure names the pass and is a bug). Dead nodes are dropped at
+/// the end, so ids change. One report per pass and round.
 Result<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::vector<Stage>& stages, const PassContext& ctx,
                                            const RunPassesOptions& options = {});
 

@@ -1,0 +1,76 @@
+#include "passes/match.h"
+
+#include <algorithm>
+
+#include "tensor/convert.h"
+
+namespace strop::passes {
+
+UseCounts::UseCounts(const ir::Graph& graph) : counts_(graph.value_count(), 0) {
+  for (const ir::NodeId id : graph.order()) {
+    for (const ir::ValueId input : graph.node(id).inputs) {
+      if (input != ir::kNone) ++counts_[static_cast<size_t>(input)];
+    }
+  }
+  for (const ir::Port& port : graph.outputs) ++counts_[static_cast<size_t>(port.value)];
+}
+
+ir::NodeId producer(const ir::Graph& graph, ir::ValueId value) {
+  return value == ir::kNone || graph.is_constant(value) ? ir::kNone : graph.value(value).producer;
+}
+
+ir::NodeId producer(const ir::Graph& graph, ir::ValueId value, const ops::Operator& op) {
+  const ir::NodeId id = producer(graph, value);
+  return id != ir::kNone && graph.node(id).op == &op ? id : ir::kNone;
+}
+
+std::optional<double> constant_scalar(const ir::Graph& graph, ir::ValueId value) {
+  const Tensor* tensor = graph.constant_tensor(value);
+  if (!tensor || tensor->count() != 1 || tensor->dtype() == DType::String || is_complex(tensor->dtype())) {
+    return std::nullopt;
+  }
+  return load_f64(*tensor)[0];
+}
+
+bool is_constant_scalar(const ir::Graph& graph, ir::ValueId value, double number) {
+  const auto constant = constant_scalar(graph, value);
+  if (!constant) return false;
+  const DType dtype = graph.constant_tensor(value)->dtype();
+  return *constant == (is_float(dtype) ? round_to(dtype, number) : number);
+}
+
+const TensorType* ranked(const ir::Graph& graph, ir::ValueId value) {
+  if (value == ir::kNone) return nullptr;
+  const Type& type = graph.value(value).type;
+  return type.is_tensor() && type.tensor.has_rank() ? &type.tensor : nullptr;
+}
+
+bool is_backed(const Dims& dims) {
+  return std::none_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.is_unbacked(); });
+}
+
+bool has_backed_dims(const ir::Graph& graph, ir::ValueId value) {
+  const TensorType* type = ranked(graph, value);
+  return type && is_backed(type->dims());
+}
+
+std::vector<std::string> merged_sources(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+  std::vector<std::string> merged = first;
+  for (const std::string& name : second) {
+    if (std::find(first.begin(), first.end(), name) == first.end()) merged.push_back(name);
+  }
+  return merged;
+}
+
+void replace_node(ir::Graph& graph, ir::NodeId id, const std::vector<ir::ValueId>& values) {
+  const std::vector<ir::ValueId> outputs = graph.node(id).outputs;
+  STROP_CHECK(values.size() == outputs.size(), "{} values for {} outputs", values.size(), outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ir::NodeId now = producer(graph, values[i]);
+    if (now != ir::kNone) graph.node(now).sources = merged_sources(graph.node(now).sources, graph.node(id).sources);
+    graph.replace_uses(outputs[i], values[i]);
+  }
+  graph.erase(id);
+}
+
+}  // namespace strop::passes

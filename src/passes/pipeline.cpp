@@ -1,0 +1,39 @@
+/// The list of passes: what runs, in which order, and why.
+#include <algorithm>
+
+#include "passes/pass.h"
+
+namespace strop::passes {
+
+extern const Pass kFoldConstants;
+extern const Pass kCancelViews;
+extern const Pass kCommonSubexpressions;
+extern const Pass kDeadCode;
+
+std::vector<Stage> default_pipeline() {
+  return {
+      // What is left afterwards depends on the inputs, is needed and is there once.
+      {{&kFoldConstants, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
+  };
+}
+
+std::vector<const Pass*> all_passes() {
+  std::vector<const Pass*> passes;
+  for (const Stage& stage : default_pipeline()) {
+    for (const Pass* pass : stage.passes) {
+      if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+    }
+  }
+  return passes;
+}
+
+std::vector<const KnobInfo*> pass_knobs() {
+  std::vector<const KnobInfo*> knobs;
+  for (const Pass* pass : all_passes()) {
+    if (pass->enabled) knobs.push_back(&pass->enabled->info);
+    knobs.insert(knobs.end(), pass->knobs.begin(), pass->knobs.end());
+  }
+  return knobs;
+}
+
+}  // namespace strop::passes
