@@ -31,35 +31,35 @@ void expect_same(std::string_view text, const TextOptions& options = {}) {
 }
 
 TEST(Text, ReadsBackWhatItPrints) {
-  expect_same(R"(graph "main" (x: f32[batch, 3], "odd name:0": f32[batch, 3]) -> (y = %1, again = %x) {
+  expect_same(R"ir(graph "main" (x: f32[batch, 3], "odd name:0": f32[batch, 3]) -> (y = %1, again = %x) {
   %w = constant f32[2] {0.1, -inf} origins("fc.weight", "fc.scale") recipe("transpose(1,0)")
   %0 = Plus(%x, %"odd name:0") : f32[batch, 3]
   %1 = Minus(%0) : f32[batch, 3]
   %unused = Minus(%w) : f32[2]
 }
-)");
+)ir");
 }
 
 TEST(Text, PrintsSourcesWhenAsked) {
-  expect_same(R"(graph "" (x: f32[2]) -> (y = %"7") {
+  expect_same(R"ir(graph "" (x: f32[2]) -> (y = %"7") {
   %"7" = Minus(%x) from("conv1", "relu \"1\"") : f32[2]
 }
-)",
+)ir",
               {.sources = true});
 }
 
 TEST(Text, LateFieldsAndUnbackedDims) {
-  expect_same(R"(graph "late" (x: f32[n], dims: i64[2]) -> (y = %1, z = %2, v = %3) {
+  expect_same(R"ir(graph "late" (x: f32[n], dims: i64[2]) -> (y = %1, z = %2, v = %3) {
   %0 = Positive(%x) : f32[?5.0]
   %1 = Minus(%0) : f32[?5.0]
   %2 = Fill(%dims) {value=2} late(dims=operand 0) : f32[*]
   %3 = Fill() {dims=[n, 2]} : f32[n, 2]
 }
-)");
+)ir");
 }
 
 TEST(Text, RegionsNest) {
-  expect_same(R"(graph "outer" (c: bool[], x: f32[n]) -> (y = %y) {
+  expect_same(R"ir(graph "outer" (c: bool[], x: f32[n]) -> (y = %y) {
   %y = Branch(%c, %x) : f32[*]
     region "then" (a: f32[n]) -> (r = %0) {
       %0 = Positive(%a) : f32[?0_0r0.0]
@@ -68,11 +68,11 @@ TEST(Text, RegionsNest) {
       %k = constant f32[1] {4}
     }
 }
-)");
+)ir");
 }
 
 TEST(Text, ConstantsOfEveryKind) {
-  expect_same(R"(graph "constants" () -> (a = %a, b = %b, c = %c, d = %d, e = %e, f = %f, g = %g, h = %h, i = %i) {
+  expect_same(R"ir(graph "constants" () -> (a = %a, b = %b, c = %c, d = %d, e = %e, f = %f, g = %g, h = %h, i = %i) {
   %a = constant f16[2] {0.333251953125, nan}
   %b = constant u64[1] {18446744073709551615}
   %c = constant bool[2] {true, false}
@@ -83,7 +83,7 @@ TEST(Text, ConstantsOfEveryKind) {
   %h = constant i64[0] {}
   %i = constant f8e4m3fn[1, 1] {448}
 }
-)");
+)ir");
 }
 
 TEST(Text, LargeConstantsPrintAsDigestAndNeedTheTable) {
