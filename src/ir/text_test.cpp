@@ -32,9 +32,9 @@ void expect_same(std::string_view text, const TextOptions& options = {}) {
 
 TEST(Text, ReadsBackWhatItPrints) {
   expect_same(R"ir(graph "main" (x: f32[batch, 3], "odd name:0": f32[batch, 3]) -> (y = %1, again = %x) {
-  %w = constant f32[2] {0.1, -inf} origins("fc.weight", "fc.scale") recipe("transpose(1,0)")
   %0 = Plus(%x, %"odd name:0") : f32[batch, 3]
   %1 = Minus(%0) : f32[batch, 3]
+  %w = constant f32[2] {0.1, -inf} origins("fc.weight", "fc.scale") recipe("transpose(1,0)")
   %unused = Minus(%w) : f32[2]
 }
 )ir");
@@ -73,7 +73,7 @@ TEST(Text, RegionsNest) {
 
 TEST(Text, ConstantsOfEveryKind) {
   expect_same(R"ir(graph "constants" () -> (a = %a, b = %b, c = %c, d = %d, e = %e, f = %f, g = %g, h = %h, i = %i) {
-  %a = constant f16[2] {0.333251953125, nan}
+  %a = constant f16[2] {0.33325195, nan}
   %b = constant u64[1] {18446744073709551615}
   %c = constant bool[2] {true, false}
   %d = constant string[2] {"a, \"b\"", ""}
