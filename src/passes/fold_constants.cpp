@@ -131,9 +131,9 @@ class Folder {
   Result<bool> fold(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
     if (!is_pure(node) || !all_constant(node) || !node.attrs.symbols().empty() || !fits(node)) return false;
-    std::vector<Value> operands;
-    for (const ir::ValueId input : node.inputs) {
-      operands.push_back(input == ir::kNone ? Value() : Value(*graph_.constant_tensor(input)));
+    std::vector<Value> operands(node.inputs.size());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (node.inputs[i] != ir::kNone) operands[i] = *graph_.constant_tensor(node.inputs[i]);
     }
     const auto call_region = [&](size_t region, std::vector<Value> parameters) {
       return ir::interpret(*node.regions[region], std::move(parameters), ctx_.threads);
