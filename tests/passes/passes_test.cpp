@@ -156,8 +156,8 @@ TEST_P(PassCase, TurnsBeforeIntoAfter) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Text, PassCase, testing::ValuesIn(case_paths()), [](const auto& info) {
-  std::string name = info.param.stem().string();
+INSTANTIATE_TEST_SUITE_P(Text, PassCase, testing::ValuesIn(case_paths()), [](const auto& test) {
+  std::string name = test.param.stem().string();
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return name;
 });
