@@ -39,99 +39,140 @@ void pack(const ConvPlan& plan, const float* weights, float* packed) {
   }
 }
 
-/// Which kernel, and how many columns of pointers it wants per row of the window (0: kDepthwiseTile per tap).
+// Output pixels of a row that share one table of pointers: large enough to make its cost small, small enough for L1.
+constexpr int64_t kSegment = 32;
+
+/// A kernel and the size of its table: `sliding` ones want input rows and columns, others taps and output pixels.
 struct Choice {
   DepthwiseKernels::Function kernel;
-  int64_t columns;
+  bool sliding;
+  int64_t out_rows;  // per tile, at most
+  int64_t table_rows, pitch;
 };
 Choice choice(const ConvPlan& plan) {
   const DepthwiseKernels& kernels = depthwise_kernels(plan.config.target);
   const Window& w = plan.problem.window;
-  if (plan.method == ConvMethod::GroupedDirect) return {kernels.grouped, 0};
-  if (plan.group_out > 1) return {kernels.multiplied, 0};
-  const bool square = w.kernel[0] == 1 && w.kernel[1] == w.kernel[2] && w.dilation[2] == 1 && w.stride[2] <= 2;
-  const int64_t columns = (kDepthwiseTile - 1) * w.stride[2] + w.kernel[2];
-  if (square && w.kernel[2] == 3) return {kernels.sliding3[w.stride[2] - 1], columns};
-  if (square && w.kernel[2] == 5) return {kernels.sliding5[w.stride[2] - 1], columns};
-  return {kernels.any, 0};
+  const int64_t size = w.kernel[2];
+  const int64_t stride = w.stride[2];
+  const bool slides = plan.method == ConvMethod::Depthwise && plan.group_out == 1 && w.kernel[0] == 1 &&
+                      w.kernel[1] == size && (size == 3 || size == 5) && w.dilation[1] == 1 && w.dilation[2] == 1 &&
+                      w.stride[1] == stride && stride <= 2;
+  if (slides) {
+    const auto kernel = size == 3 ? kernels.sliding3[stride - 1] : kernels.sliding5[stride - 1];
+    return {kernel, true, 2, stride + size, (kSegment - 1) * stride + size};
+  }
+  const auto kernel = plan.method == ConvMethod::GroupedDirect ? kernels.grouped
+                      : plan.group_out > 1                     ? kernels.multiplied
+                                                               : kernels.any;
+  return {kernel, false, 1, volume(w.kernel), kSegment};
 }
 
 size_t worker_bytes(const ConvPlan& plan) {
-  const Window& w = plan.problem.window;
-  const int64_t pointers = std::max(volume(w.kernel) * kDepthwiseTile, w.kernel[1] * choice(plan).columns);
+  const Choice chosen = choice(plan);
   return align_up(static_cast<size_t>(plan.problem.in_channels) * sizeof(float)) +
-         align_up(static_cast<size_t>(pointers) * sizeof(float*));
+         align_up(static_cast<size_t>(chosen.table_rows * chosen.pitch) * sizeof(float*));
 }
 
-/// Pointers to the input of one tile, as DepthwiseTile::rows wants them.
-struct Table {
-  const float* input;
-  const float* zero;
-  int64_t columns;
-  const float** to;
+/// `count` pointers to pixels of one input row, from column `x` on, one every `step` columns.
+struct Line {
+  int64_t image, d, h, x, step, count;
 };
-
-void fill_tile_table(const ConvPlan& plan, const Place& at, int64_t pixels, Table table) {
-  const Window& w = plan.problem.window;
+void fill_line(const ConvPlan& plan, const float* input, const float* zero, const Line& line, const float** to) {
   const Extent3& in = plan.problem.in;
+  if (line.d < 0 || line.d >= in[0] || line.h < 0 || line.h >= in[1]) {
+    std::fill_n(to, line.count, zero);
+    return;
+  }
+  const int64_t begin = line.x >= 0 ? 0 : std::min(line.count, ceil_div(-line.x, line.step));
+  const int64_t end = line.x >= in[2] ? begin : std::clamp(ceil_div(in[2] - line.x, line.step), begin, line.count);
   const int64_t stride = plan.problem.in_pixel_stride;
-  const int64_t left = at.w * w.stride[2] - w.pad_begin[2];
-  // Sliding kernels read neighbouring columns; the missing pixels of a short tile read the zero row.
-  const int64_t steps = table.columns ? 1 : w.kernel[2];
-  const int64_t wide = table.columns ? table.columns : kDepthwiseTile;
-  const int64_t jump = table.columns ? 1 : w.stride[2];
-  const int64_t used = table.columns ? (pixels - 1) * w.stride[2] + w.kernel[2] : pixels;
-  for (int64_t kd = 0; kd < w.kernel[0]; ++kd) {
-    const int64_t d = at.d * w.stride[0] - w.pad_begin[0] + kd * w.dilation[0];
-    for (int64_t kh = 0; kh < w.kernel[1]; ++kh) {
-      const int64_t h = at.h * w.stride[1] - w.pad_begin[1] + kh * w.dilation[1];
-      const bool inside = d >= 0 && d < in[0] && h >= 0 && h < in[1];
-      const float* row = table.input + ((at.image * in[0] + d) * in[1] + h) * in[2] * stride;
-      for (int64_t kw = 0; kw < steps; ++kw) {
-        for (int64_t i = 0; i < wide; ++i) {
-          const int64_t x = left + kw * w.dilation[2] + i * jump;
-          *table.to++ = inside && i < used && x >= 0 && x < in[2] ? row + x * stride : table.zero;
-        }
-      }
+  const float* from = input + (((line.image * in[0] + line.d) * in[1] + line.h) * in[2] + line.x) * stride;
+  std::fill(to, to + begin, zero);
+  for (int64_t i = begin; i < end; ++i) to[i] = from + i * line.step * stride;
+  std::fill(to + end, to + line.count, zero);
+}
+
+/// The table for kSegment output pixels from `at` on (those beyond the row get readable pointers, too).
+void fill_segment(const ConvPlan& plan, const Choice& chosen, const Place& at, const float* input, const float* zero,
+                  const float** table) {
+  const Window& w = plan.problem.window;
+  const int64_t d = at.d * w.stride[0] - w.pad_begin[0];
+  const int64_t h = at.h * w.stride[1] - w.pad_begin[1];
+  const int64_t x = at.w * w.stride[2] - w.pad_begin[2];
+  for (int64_t row = 0; row < chosen.table_rows; ++row, table += chosen.pitch) {
+    if (chosen.sliding) {
+      fill_line(plan, input, zero, {at.image, d, h + row, x, 1, chosen.pitch}, table);
+      continue;
     }
+    const Place tap = place_of(row, w.kernel);
+    fill_line(plan, input, zero,
+              {at.image, d + tap.d * w.dilation[0], h + tap.h * w.dilation[1], x + tap.w * w.dilation[2], w.stride[2],
+               chosen.pitch},
+              table);
   }
 }
 
-/// One output row, channels [channels.begin, channels.end).
-void run_row(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& epilogue, int64_t row,
-             const Range& channels, int worker) {
-  const Choice chosen = choice(plan);
-  Scratch scratch(buffers.workspace, worker_bytes(plan), worker);
-  auto* zero = scratch.take<float>(plan.problem.in_channels);
-  auto* pointers = scratch.take<const float*>(1);
+/// What a task knows beside the rows it is working on.
+struct Task {
+  Range channels;
+  int worker;
+  float* zero;
+  const float** table;
+};
+
+DepthwiseTile tile_of(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& epilogue,
+                      const Task& task) {
   DepthwiseTile tile{};
-  tile.rows = pointers;
   tile.taps = volume(plan.problem.window.kernel);
   tile.weights = buffers.weights;
   tile.weight_stride = weight_stride(plan);
-  tile.begin = channels.begin;
-  tile.end = channels.end;
+  tile.begin = task.channels.begin;
+  tile.end = task.channels.end;
   tile.group = plan.method == ConvMethod::GroupedDirect ? plan.group_in : plan.group_out;
-  tile.out_stride = plan.problem.out_pixel_stride;
+  tile.pixel_stride = plan.problem.out_pixel_stride;
+  tile.row_stride = tile.pixel_stride * plan.out[2];
   tile.bias = epilogue.bias;
-  tile.residual_stride = residual_stride(plan, epilogue);
+  tile.residual_pixel_stride = residual_stride(plan, epilogue);
+  tile.residual_row_stride = tile.residual_pixel_stride * plan.out[2];
   tile.lo = epilogue.lo;
   tile.hi = epilogue.hi;
-  const int64_t first = row * plan.out[2];
+  return tile;
+}
+
+/// `rows` (1 or 2) whole output rows.
+void run_rows(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& epilogue, const Task& task,
+              const Range& rows) {
+  const Choice chosen = choice(plan);
+  DepthwiseTile tile = tile_of(plan, buffers, epilogue, task);
+  tile.out_rows = rows.end - rows.begin;
+  tile.row_pitch = chosen.pitch;
+  const int64_t first = rows.begin * plan.out[2];
+  const int64_t step = chosen.sliding ? kSlidingPixels : kDepthwisePixels;
+  const int64_t pointers = chosen.sliding ? plan.problem.window.stride[2] : 1;  // per output pixel
+  const int64_t segments = ceil_div(plan.out[2], kSegment);
   Place at = place_of(first, plan.out);
-  for (; at.w < plan.out[2]; at.w += kDepthwiseTile) {
-    tile.pixels = std::min<int64_t>(kDepthwiseTile, plan.out[2] - at.w);
-    fill_tile_table(plan, at, tile.pixels, {buffers.input, zero, chosen.columns, pointers});
-    tile.out = buffers.output + (first + at.w) * tile.out_stride;
-    tile.residual = epilogue.residual ? epilogue.residual + (first + at.w) * tile.residual_stride : nullptr;
-    chosen.kernel(tile);
+  for (int64_t s = 0; s < segments; ++s) {
+    const Range segment = nth_range(plan.out[2], segments, s);
+    const int64_t end = segment.end - segment.begin;
+    at.w = segment.begin;
+    fill_segment(plan, chosen, at, buffers.input, task.zero, task.table);
+    for (int64_t i = 0; i < end; i += step) {
+      // The last tile overlaps its neighbour rather than being a partial one: computing a pixel twice is cheaper.
+      const int64_t start = std::max<int64_t>(std::min(i, end - step), 0);
+      const int64_t pixel = first + segment.begin + start;
+      tile.rows = task.table + start * pointers;
+      tile.pixels = std::min(step, end - start);
+      tile.out = buffers.output + pixel * tile.pixel_stride;
+      tile.residual = epilogue.residual ? epilogue.residual + pixel * tile.residual_pixel_stride : nullptr;
+      chosen.kernel(tile);
+    }
   }
   finish_block(plan, buffers, epilogue,
                {.first_pixel = first,
-                .first_channel = channels.begin,
-                .pixels = plan.out[2],
-                .channels = channels.end - channels.begin,
-                .worker = worker});
+                .first_channel = task.channels.begin,
+                .pixels = tile.out_rows * plan.out[2],
+                .channels = task.channels.end - task.channels.begin,
+                .worker = task.worker});
 }
 
 void run(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& epilogue, Threads& threads) {
@@ -143,13 +184,20 @@ void run(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& e
       partition(rows, most_rows, panels, ceil_div(plan.config.channel_block, kPanel), threads.count());
   const double work = static_cast<double>(plan.out_pixels * channels) *
                       static_cast<double>(plan.group_in * volume(plan.problem.window.kernel));
+  const Choice chosen = choice(plan);
   run_tasks(threads, cut.item_blocks * cut.channel_blocks, work, [&](int64_t index, int worker) {
-    Scratch scratch(buffers.workspace, worker_bytes(plan), worker);
-    std::fill_n(scratch.take<float>(plan.problem.in_channels), plan.problem.in_channels, 0.0F);
     const Range part = nth_range(panels, cut.channel_blocks, index % cut.channel_blocks);
     const Range block = nth_range(rows, cut.item_blocks, index / cut.channel_blocks);
-    for (int64_t row = block.begin; row < block.end; ++row) {
-      run_row(plan, buffers, epilogue, row, {part.begin * kPanel, std::min(part.end * kPanel, channels)}, worker);
+    Scratch scratch(buffers.workspace, worker_bytes(plan), worker);
+    Task task{{part.begin * kPanel, std::min(part.end * kPanel, channels)}, worker, nullptr, nullptr};
+    task.zero = scratch.take<float>(plan.problem.in_channels);
+    task.table = scratch.take<const float*>(chosen.table_rows * chosen.pitch);
+    std::fill_n(task.zero, plan.problem.in_channels, 0.0F);
+    for (int64_t row = block.begin; row < block.end;) {
+      const int64_t image_end = (row / plan.out[1] + 1) * plan.out[1];  // rows of different images share no input
+      const int64_t end = std::min({row + chosen.out_rows, block.end, image_end});
+      run_rows(plan, buffers, epilogue, task, {row, end});
+      row = end;
     }
   });
 }

@@ -22,153 +22,202 @@ using kernels::HWY_NAMESPACE::load_part;
 using kernels::HWY_NAMESPACE::store_part;
 using kernels::HWY_NAMESPACE::V;
 
-constexpr int kTile = kDepthwiseTile;
+/// Which pixels and channels of a tile exist. kWhole: all of them, known at compile time.
+template <bool kWhole>
+struct Part {
+  int64_t pixels;  // of the tile
+  int64_t lanes;   // of the vector
 
-/// Full vectors of input, or the last, partial one.
-template <bool kPart>
-HWY_INLINE V load(const float* from, int64_t count) {
-  if constexpr (kPart) return load_part(from, count);
-  return hn::LoadU(kD, from);
-}
-
-template <bool kPart>
-HWY_INLINE void finish(V (&sum)[kTile], const DepthwiseTile& tile, int64_t c, int64_t count) {
-  const V lo = hn::Set(kD, tile.lo);
-  const V hi = hn::Set(kD, tile.hi);
-  V bias = hn::Zero(kD);
-  if (tile.bias) bias = load<kPart>(tile.bias + c, count);
-  HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) {
-    if (i >= tile.pixels) break;
-    V x = hn::Add(sum[i], bias);
-    if (tile.residual) x = hn::Add(x, load<kPart>(tile.residual + i * tile.residual_stride + c, count));
-    x = clamp_vector(x, lo, hi);
-    if constexpr (kPart) {
-      store_part(x, tile.out + i * tile.out_stride + c, count);
+  HWY_INLINE V load(const float* from) const {
+    if constexpr (kWhole) return hn::LoadU(kD, from);
+    return load_part(from, lanes);
+  }
+  HWY_INLINE void store(V x, float* to) const {
+    if constexpr (kWhole) {
+      hn::StoreU(x, kD, to);
     } else {
-      hn::StoreU(x, kD, tile.out + i * tile.out_stride + c);
+      store_part(x, to, lanes);
     }
   }
+};
+
+HWY_INLINE V start_of(const DepthwiseTile& tile, int64_t c, int64_t lanes) {
+  return tile.bias ? load_part(tile.bias + c, lanes) : hn::Zero(kD);
 }
 
-template <bool kPart>
-HWY_INLINE void any_vector(const DepthwiseTile& tile, int64_t c, int64_t count) {
-  V sum[kTile];
-  HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) sum[i] = hn::Zero(kD);
-  const float* const* rows = tile.rows;
-  const float* weights = tile.weights + c;
-  for (int64_t t = 0; t < tile.taps; ++t, rows += kTile, weights += tile.weight_stride) {
-    const V w = hn::LoadU(kD, weights);
-    HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) sum[i] = hn::MulAdd(load<kPart>(rows[i] + c, count), w, sum[i]);
+/// Residual, clamp and store of one output row's pixels.
+template <int kPixels, bool kWhole>
+HWY_INLINE void finish(const V (&sum)[kPixels], const DepthwiseTile& tile, int64_t row, int64_t c,
+                       const Part<kWhole>& part) {
+  const V lo = hn::Set(kD, tile.lo);
+  const V hi = hn::Set(kD, tile.hi);
+  const int64_t pixel_stride = tile.pixel_stride;
+  float* to = tile.out + row * tile.row_stride + c;
+  if (!tile.residual) {
+    HWY_UNROLL(8) for (int i = 0; i < kPixels; ++i, to += pixel_stride) {
+      if (!kWhole && i >= part.pixels) break;
+      part.store(clamp_vector(sum[i], lo, hi), to);
+    }
+    return;
   }
-  finish<kPart>(sum, tile, c, count);
+  const float* residual = tile.residual + row * tile.residual_row_stride + c;
+  HWY_UNROLL(8) for (int i = 0; i < kPixels; ++i, to += pixel_stride, residual += tile.residual_pixel_stride) {
+    if (!kWhole && i >= part.pixels) break;
+    part.store(clamp_vector(hn::Add(sum[i], part.load(residual)), lo, hi), to);
+  }
 }
 
-void any(const DepthwiseTile& tile) {
-  int64_t c = tile.begin;
-  for (; c + kLanes <= tile.end; c += kLanes) any_vector<false>(tile, c, kLanes);
-  if (c < tile.end) any_vector<true>(tile, c, tile.end - c);
-}
+/// Calls body(channel, Part) for every vector of channels.
+#define STROP_FOR_CHANNELS(tile, tile_pixels, body)                                \
+  do {                                                                             \
+    int64_t c = (tile).begin;                                                      \
+    if ((tile).pixels == (tile_pixels)) {                                          \
+      for (; c + kLanes <= (tile).end; c += kLanes) {                              \
+        body(tile, c, Part<true>{tile_pixels, kLanes});                            \
+      }                                                                            \
+    }                                                                              \
+    for (; c < (tile).end; c += kLanes) {                                          \
+      body(tile, c, Part<false>{(tile).pixels, std::min(kLanes, (tile).end - c)}); \
+    }                                                                              \
+  } while (false)
 
-template <int kHeight, int kWidth, int kStride, bool kPart>
-HWY_INLINE void sliding_vector(const DepthwiseTile& tile, int64_t c, int64_t count) {
-  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
-  V sum[kTile];
-  HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) sum[i] = hn::Zero(kD);
-  const float* weights = tile.weights + c;
+constexpr int kPixels = kDepthwisePixels;
+
+template <bool kWhole>
+HWY_INLINE void any_vector(const DepthwiseTile& tile, int64_t c, const Part<kWhole>& part) {
+  V sum[kPixels];
+  const V start = start_of(tile, c, part.lanes);
+  HWY_UNROLL(8) for (int i = 0; i < kPixels; ++i) sum[i] = start;
   const float* const* rows = tile.rows;
-  HWY_UNROLL(5) for (int y = 0; y < kHeight; ++y, rows += kColumns) {
-    V w[kWidth];
-    HWY_UNROLL(5) for (int x = 0; x < kWidth; ++x, weights += tile.weight_stride) w[x] = hn::LoadU(kD, weights);
-    HWY_UNROLL(11) for (int x = 0; x < kColumns; ++x) {
-      const V in = load<kPart>(rows[x] + c, count);
-      HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) {
-        const int k = x - i * kStride;
-        if (k >= 0 && k < kWidth) sum[i] = hn::MulAdd(in, w[k], sum[i]);
+  const float* weights = tile.weights + c;
+  for (int64_t t = 0; t < tile.taps; ++t, rows += tile.row_pitch, weights += tile.weight_stride) {
+    const V w = hn::LoadU(kD, weights);
+    HWY_UNROLL(8) for (int i = 0; i < kPixels; ++i) sum[i] = hn::MulAdd(part.load(rows[i] + c), w, sum[i]);
+  }
+  finish<kPixels>(sum, tile, 0, c, part);
+}
+
+void any(const DepthwiseTile& tile) { STROP_FOR_CHANNELS(tile, kPixels, any_vector); }
+
+template <int kSize, int kStride, int kOutRows, bool kWhole>
+HWY_INLINE void sliding_vector(const DepthwiseTile& tile, int64_t c, const Part<kWhole>& part) {
+  constexpr int kTile = kSlidingPixels;
+  constexpr int kInRows = (kOutRows - 1) * kStride + kSize;
+  constexpr int kInColumns = (kTile - 1) * kStride + kSize;
+  V sum[kOutRows][kTile];
+  const V start = start_of(tile, c, part.lanes);
+  HWY_UNROLL(2) for (int r = 0; r < kOutRows; ++r) { HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) sum[r][i] = start; }
+  const float* weights = tile.weights + c;
+  const int64_t stride = tile.weight_stride;
+  const float* const* rows = tile.rows;
+  HWY_UNROLL(7) for (int y = 0; y < kInRows; ++y, rows += tile.row_pitch) {
+    V w[kOutRows][kSize];  // the weights' rows that meet this input row
+    HWY_UNROLL(2) for (int r = 0; r < kOutRows; ++r) {
+      const int ky = y - r * kStride;
+      if (ky < 0 || ky >= kSize) continue;
+      HWY_UNROLL(5) for (int x = 0; x < kSize; ++x) w[r][x] = hn::LoadU(kD, weights + (ky * kSize + x) * stride);
+    }
+    HWY_UNROLL(11) for (int x = 0; x < kInColumns; ++x) {
+      const V in = part.load(rows[x] + c);
+      HWY_UNROLL(2) for (int r = 0; r < kOutRows; ++r) {
+        if (y - r * kStride < 0 || y - r * kStride >= kSize) continue;
+        HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) {
+          const int kx = x - i * kStride;
+          if (kx >= 0 && kx < kSize) sum[r][i] = hn::MulAdd(in, w[r][kx], sum[r][i]);
+        }
       }
     }
   }
-  finish<kPart>(sum, tile, c, count);
+  HWY_UNROLL(2) for (int r = 0; r < kOutRows; ++r) finish<kTile>(sum[r], tile, r, c, part);
 }
 
-template <int kHeight, int kWidth, int kStride>
+template <int kSize, int kStride>
 void sliding(const DepthwiseTile& tile) {
-  int64_t c = tile.begin;
-  for (; c + kLanes <= tile.end; c += kLanes) sliding_vector<kHeight, kWidth, kStride, false>(tile, c, kLanes);
-  if (c < tile.end) sliding_vector<kHeight, kWidth, kStride, true>(tile, c, tile.end - c);
+  if (tile.out_rows == 2) {
+    STROP_FOR_CHANNELS(tile, kSlidingPixels, (sliding_vector<kSize, kStride, 2>));
+  } else {
+    STROP_FOR_CHANNELS(tile, kSlidingPixels, (sliding_vector<kSize, kStride, 1>));
+  }
 }
 
 /// Depthwise with several outputs per input channel: the inputs of a vector are picked one by one.
-void multiplied(const DepthwiseTile& tile) {
-  for (int64_t c = tile.begin; c < tile.end; c += kLanes) {
-    const int64_t count = std::min(kLanes, tile.end - c);
-    alignas(64) int64_t source[kLanes] = {};
-    for (int64_t l = 0; l < count; ++l) source[l] = (c + l) / tile.group;
-    V sum[kTile];
-    HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) sum[i] = hn::Zero(kD);
-    const float* const* rows = tile.rows;
-    const float* weights = tile.weights + c;
-    for (int64_t t = 0; t < tile.taps; ++t, rows += kTile, weights += tile.weight_stride) {
-      const V w = hn::LoadU(kD, weights);
-      for (int i = 0; i < kTile; ++i) {
-        alignas(64) float in[kLanes];
-        for (int64_t l = 0; l < kLanes; ++l) in[l] = rows[i][source[l]];
-        sum[i] = hn::MulAdd(hn::Load(kD, in), w, sum[i]);
-      }
+template <bool kWhole>
+HWY_INLINE void multiplied_vector(const DepthwiseTile& tile, int64_t c, const Part<kWhole>& part) {
+  int64_t source[kLanes] = {};
+  for (int64_t l = 0; l < part.lanes; ++l) source[l] = (c + l) / tile.group;
+  V sum[kPixels];
+  const V start = start_of(tile, c, part.lanes);
+  HWY_UNROLL(8) for (int i = 0; i < kPixels; ++i) sum[i] = start;
+  const float* const* rows = tile.rows;
+  const float* weights = tile.weights + c;
+  for (int64_t t = 0; t < tile.taps; ++t, rows += tile.row_pitch, weights += tile.weight_stride) {
+    const V w = hn::LoadU(kD, weights);
+    for (int i = 0; i < kPixels; ++i) {
+      float in[kLanes];
+      for (int64_t l = 0; l < kLanes; ++l) in[l] = rows[i][source[l]];
+      sum[i] = hn::MulAdd(hn::LoadU(kD, in), w, sum[i]);
     }
-    if (count == kLanes) {
-      finish<false>(sum, tile, c, count);
-    } else {
-      finish<true>(sum, tile, c, count);
-    }
+  }
+  finish<kPixels>(sum, tile, 0, c, part);
+}
+
+void multiplied(const DepthwiseTile& tile) { STROP_FOR_CHANNELS(tile, kPixels, multiplied_vector); }
+
+/// What GroupedDirect multiplies: input j of the group of each lane of the vector at channel c.
+template <int kGroup, bool kWhole>
+HWY_INLINE V pick(const float* row, int64_t c, int j, [[maybe_unused]] const Part<kWhole>& part) {
+  if constexpr (kGroup >= kLanes) {
+    return hn::Set(kD, row[c / kGroup * kGroup + j]);
+#if HWY_TARGET != HWY_SCALAR
+  } else if constexpr (kGroup == 2) {
+    const V in = part.load(row + c);
+    return j == 0 ? hn::DupEven(in) : hn::DupOdd(in);
+  } else if constexpr (kGroup == 4) {
+    const V in = part.load(row + c);
+    return j == 0   ? hn::Broadcast<0>(in)  // within blocks of four lanes
+           : j == 1 ? hn::Broadcast<1>(in)
+           : j == 2 ? hn::Broadcast<2>(in)
+                    : hn::Broadcast<3>(in);
+  } else {
+    alignas(64) int32_t lanes[kLanes];
+    for (int l = 0; l < static_cast<int>(kLanes); ++l) lanes[l] = l / kGroup * kGroup + j;
+    return hn::TableLookupLanes(part.load(row + c), hn::SetTableIndices(kD, lanes));
+#endif
   }
 }
 
-/// Groups narrower than a vector: the inputs of a vector of outputs lie in the same lanes' groups of the input vector.
-template <bool kPart>
-HWY_INLINE void grouped_vector(const DepthwiseTile& tile, int64_t c, int64_t count) {
-  V sum[kTile];
-  HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) sum[i] = hn::Zero(kD);
-  const int64_t group = tile.group;
-  const float* weights = tile.weights + c;
+template <int kGroup, bool kWhole>
+HWY_INLINE void grouped_vector(const DepthwiseTile& tile, int64_t c, const Part<kWhole>& part) {
+  V sum[kPixels];
+  const V start = start_of(tile, c, part.lanes);
+  HWY_UNROLL(8) for (int i = 0; i < kPixels; ++i) sum[i] = start;
   const float* const* rows = tile.rows;
-  if (group >= kLanes) {
-    const int64_t from = c / group * group;
-    for (int64_t t = 0; t < tile.taps; ++t, rows += kTile) {
-      for (int64_t j = 0; j < group; ++j, weights += tile.weight_stride) {
-        const V w = hn::LoadU(kD, weights);
-        HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) {
-          sum[i] = hn::MulAdd(hn::Set(kD, rows[i][from + j]), w, sum[i]);
-        }
-      }
-    }
-  } else {
-    alignas(64) int32_t lanes[16][kLanes];
-    for (int64_t j = 0; j < group; ++j) {
-      for (int64_t l = 0; l < kLanes; ++l) lanes[j][l] = static_cast<int32_t>(l / group * group + j);
-    }
-    for (int64_t t = 0; t < tile.taps; ++t, rows += kTile) {
-      V in[kTile];
-      HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) in[i] = load<kPart>(rows[i] + c, count);
-      for (int64_t j = 0; j < group; ++j, weights += tile.weight_stride) {
-        const V w = hn::LoadU(kD, weights);
-        const auto pick = hn::SetTableIndices(kD, lanes[j]);
-        HWY_UNROLL(4) for (int i = 0; i < kTile; ++i) {
-          sum[i] = hn::MulAdd(hn::TableLookupLanes(in[i], pick), w, sum[i]);
-        }
+  const float* weights = tile.weights + c;
+  for (int64_t t = 0; t < tile.taps; ++t, rows += tile.row_pitch) {
+    HWY_UNROLL(16) for (int j = 0; j < kGroup; ++j, weights += tile.weight_stride) {
+      const V w = hn::LoadU(kD, weights);
+      HWY_UNROLL(8) for (int i = 0; i < kPixels; ++i) {
+        sum[i] = hn::MulAdd(pick<kGroup>(rows[i], c, j, part), w, sum[i]);
       }
     }
   }
-  finish<kPart>(sum, tile, c, count);
+  finish<kPixels>(sum, tile, 0, c, part);
 }
 
 void grouped(const DepthwiseTile& tile) {
-  int64_t c = tile.begin;
-  for (; c + kLanes <= tile.end; c += kLanes) grouped_vector<false>(tile, c, kLanes);
-  if (c < tile.end) grouped_vector<true>(tile, c, tile.end - c);
+  switch (tile.group) {
+    case 1: return any(tile);
+    case 2: STROP_FOR_CHANNELS(tile, kPixels, grouped_vector<2>); break;
+    case 4: STROP_FOR_CHANNELS(tile, kPixels, grouped_vector<4>); break;
+    case 8: STROP_FOR_CHANNELS(tile, kPixels, grouped_vector<8>); break;
+    case 16: STROP_FOR_CHANNELS(tile, kPixels, grouped_vector<16>); break;
+    default: break;
+  }
 }
+#undef STROP_FOR_CHANNELS
 
 constexpr DepthwiseKernels kKernels{
-    any, multiplied, grouped, {sliding<3, 3, 1>, sliding<3, 3, 2>}, {sliding<5, 5, 1>, sliding<5, 5, 2>}};
+    any, multiplied, grouped, {sliding<3, 1>, sliding<3, 2>}, {sliding<5, 1>, sliding<5, 2>}};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace strop::kernels::conv

@@ -15,6 +15,7 @@ Scratch::Scratch(void* workspace, size_t worker_bytes, int worker) {
   const auto address = reinterpret_cast<uintptr_t>(workspace);
   next_ = reinterpret_cast<std::byte*>((address + kAlign - 1) / kAlign * kAlign) +
           worker_bytes * static_cast<size_t>(worker);
+  end_ = next_ + worker_bytes;
 }
 
 Place place_of(int64_t pixel, const Extent3& out) {
@@ -34,10 +35,11 @@ Partition partition(int64_t items, int64_t most_items, int64_t panels, int64_t m
   const int64_t wanted = int64_t{threads} * kTasksPerThread;
   // Channels first: a block of pixels keeps its input in the caches; then smaller blocks of pixels.
   if (p.item_blocks * p.channel_blocks < wanted) {
-    p.channel_blocks = std::min(std::max<int64_t>(panels / 2, 1), ceil_div(wanted, p.item_blocks));
+    p.channel_blocks =
+        std::clamp(ceil_div(wanted, p.item_blocks), p.channel_blocks, std::max(panels / 2, p.channel_blocks));
   }
   if (p.item_blocks * p.channel_blocks < wanted) {
-    p.item_blocks = std::min(std::max<int64_t>(items / 2, 1), ceil_div(wanted, p.channel_blocks));
+    p.item_blocks = std::clamp(ceil_div(wanted, p.channel_blocks), p.item_blocks, std::max(items / 2, p.item_blocks));
   }
   return p;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/function_ref.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/indirect_kernels.h"
@@ -42,11 +43,13 @@ class Scratch {
   T* take(int64_t count) {
     auto* piece = reinterpret_cast<T*>(next_);
     next_ += align_up(static_cast<size_t>(count) * sizeof(T));
+    STROP_CHECK(next_ <= end_, "a worker's scratch memory is too small");
     return piece;
   }
 
  private:
   std::byte* next_;
+  std::byte* end_;
 };
 
 /// An output pixel's place.
