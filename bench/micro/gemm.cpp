@@ -1,7 +1,7 @@
 /// Throughput of run_gemm beside the peak of fused multiply-adds measured in the same run, and beside OpenBLAS where
 /// the dynamic linker finds it. Prints best and median of GFLOP/s over rounds that alternate in turns.
 ///
-/// Usage: bench_gemm [--rounds N] [--filter TEXT] [--tune]
+/// Usage: bench_gemm [--rounds N] [--threads MOST] [--filter TEXT] [--tune]
 ///   --tune also times every candidate config and prints the best one.
 #include "kernels/gemm/gemm.h"
 
@@ -224,6 +224,7 @@ struct Options {
   int rounds = 15;
   std::string filter;
   bool tune = false;
+  int threads = 2;  ///< at most
 };
 
 clockid_t clock_of(const Threads& threads) { return threads.count() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC; }
@@ -289,8 +290,7 @@ int main_inside(const Options& options) {
              kernels::to_string(kernels::best_cpu_target()), peak, blas.sgemm ? "loaded" : "not found");
   fmt::print("{:26} {:>7} {:>9} {:>7} {:>7} {:>7}  {}\n", "m x n x k (batch first)", "threads", "best us", "GF best",
              "median", "of peak", blas.sgemm ? "OpenBLAS best, median" : "");
-  for (int count : {1, 2}) {
-    if (count > available_cpus()) continue;
+  for (int count = 1; count <= std::min(options.threads, available_cpus()); count *= 2) {
     const auto threads = make_thread_pool(count);
     for (const Shape& shape : shapes()) {
       if (std::string_view(shape.name).find(options.filter) == std::string_view::npos) continue;
@@ -311,10 +311,12 @@ int main(int argc, char** argv) {
       options.tune = true;
     } else if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
       options.rounds = std::max(std::atoi(argv[++i]), 1);
+    } else if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc) {
+      options.threads = std::atoi(argv[++i]);
     } else if (std::strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
       options.filter = argv[++i];
     } else {
-      fmt::print(stderr, "bench_gemm [--rounds N] [--filter TEXT] [--tune]\n");
+      fmt::print(stderr, "bench_gemm [--rounds N] [--threads MOST] [--filter TEXT] [--tune]\n");
       return 2;
     }
   }

@@ -14,10 +14,10 @@ constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kRowsWorthPacking = 192;
 // A section of a panel of B: all of a usual L1, since it streams through with prefetches while C stays in registers.
 constexpr int64_t kPanelBytes = 32 * 1024;
-// A good third of a usual L2 (512 KiB) for a block of A.
-constexpr int64_t kBlockBytes = 192 * 1024;
-// A section of B should stay in one core's share of L3.
-constexpr int64_t kSectionBytes = 4 * 1024 * 1024;
+// Half of a usual L2 (512 KiB), a little more, for a block of A.
+constexpr int64_t kBlockBytes = 288 * 1024;
+// A section of B is read once per block of A: a small part of L3, of which other cores leave us an unknown share.
+constexpr int64_t kSectionBytes = 1024 * 1024;
 
 /// kc, mc and nc for the config's mr and nr.
 void set_blocking(const GemmProblem& p, GemmConfig& config) {

@@ -293,6 +293,19 @@ void transpose(const TransposeArgs& args) {
   }
 }
 
+void pack(const PackArgs& args) {
+  // Rows may lie pages apart, which stops the hardware's prefetchers.
+  constexpr int64_t kAhead = 8;
+  for (int64_t i = 0; i < args.k; ++i) {
+    const float* HWY_RESTRICT from = args.src + i * args.ld_src;
+    float* to = args.dst + i * args.width;
+    for (int64_t p = 0; p < args.panels; ++p, from += args.width, to += args.panel_stride) {
+      __builtin_prefetch(from + kAhead * args.ld_src);
+      for (int64_t j = 0; j < args.width; j += static_cast<int64_t>(kLanes)) store(load(from + j), to + j);
+    }
+  }
+}
+
 /// kRows dot products at once. A row's additions happen in the same order whatever kRows is.
 template <int kRows>
 HWY_INLINE void dot_rows(const GemvArgs& args, const float* HWY_RESTRICT mat, float* HWY_RESTRICT y) {
@@ -353,6 +366,7 @@ const Kernels& kernels() {
                                        {kMaxRows[0], kMaxRows[1], kMaxRows[2], kMaxRows[3]},
                                        block,
                                        transpose,
+                                       pack,
                                        gemv_dot,
                                        gemv_axpy};
   return kKernels;

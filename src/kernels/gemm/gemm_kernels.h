@@ -40,6 +40,18 @@ struct TransposeArgs {
   int64_t ld_dst;
 };
 
+/// Copies rows of B into panels side by side: dst[p * panel_stride + i * width + j] = src[i * ld_src + p * width + j]
+/// for i < k, p < panels, j < width.
+struct PackArgs {
+  const float* src;
+  int64_t ld_src;
+  int64_t k;
+  int64_t panels;
+  int64_t width;  ///< a multiple of the target's lanes
+  float* dst;
+  int64_t panel_stride;
+};
+
 /// y[j] = sum over i < k of x[i] · mat(i, j), for j < count.
 struct GemvArgs {
   const float* x;
@@ -57,6 +69,7 @@ struct Kernels {
   int max_mr[4];  ///< by vectors per panel; [0] unused
   void (*block)(const BlockArgs& args);
   void (*transpose)(const TransposeArgs& args);
+  void (*pack)(const PackArgs& args);
   void (*gemv_dot)(const GemvArgs& args);
   void (*gemv_axpy)(const GemvArgs& args);
 };

@@ -8,13 +8,12 @@ namespace strop::kernels {
 namespace gemm {
 namespace {
 
-/// Columns [col, col + cols) as one panel [k, width].
-void pack_panel(const PackBArgs& args, int64_t col, int64_t cols, int64_t width, float* panel, const Kernels& kernels) {
-  if (args.trans_b) {
-    if (cols < width) std::memset(panel, 0, static_cast<size_t>(args.k * width) * sizeof(float));
-    kernels.transpose({args.b + col * args.ldb, args.ldb, cols, args.k, panel, width});
-    return;
-  }
+// Panels that are packed side by side, so that several neighbouring lines of every row of B are used at once.
+constexpr int64_t kPanelsAtOnce = 4;
+
+/// The columns from `col` on, fewer than a panel's `width`, as one panel [k, width].
+void pack_partial_panel(const PackBArgs& args, int64_t col, int64_t width, float* panel) {
+  const int64_t cols = args.n - col;
   const float* from = args.b + col;
   for (int64_t i = 0; i < args.k; ++i, from += args.ldb, panel += width) {
     std::copy_n(from, cols, panel);
@@ -22,14 +21,37 @@ void pack_panel(const PackBArgs& args, int64_t col, int64_t cols, int64_t width,
   }
 }
 
+void pack_plain(const PackBArgs& args, int64_t nr, const Kernels& kernels) {
+  const int64_t whole = args.n / nr;
+  for (int64_t panel = 0; panel < whole; panel += kPanelsAtOnce) {
+    const int64_t col = panel * nr;
+    const int64_t panels = std::min(kPanelsAtOnce, whole - panel);
+    kernels.pack({args.b + col, args.ldb, args.k, panels, nr, args.packed + col * args.k, nr * args.k});
+  }
+  const int64_t col = whole * nr;
+  if (col == args.n) return;
+  const int64_t width = round_up(args.n - col, kernels.lanes);
+  pack_partial_panel(args, col, width, args.packed + col * args.k);
+}
+
+void pack_transposed(const PackBArgs& args, int64_t nr, const Kernels& kernels) {
+  for (int64_t col = 0; col < args.n; col += nr) {
+    const int64_t cols = std::min(nr, args.n - col);
+    const int64_t width = round_up(cols, kernels.lanes);
+    float* panel = args.packed + col * args.k;
+    if (cols < width) std::memset(panel, 0, static_cast<size_t>(args.k * width) * sizeof(float));
+    kernels.transpose({args.b + col * args.ldb, args.ldb, cols, args.k, panel, width});
+  }
+}
+
 }  // namespace
 
 void pack_panels(const PackBArgs& args, int64_t nr, const Kernels& kernels) {
   if (args.k == 0) return;
-  for (int64_t col = 0; col < args.n; col += nr) {
-    const int64_t cols = std::min(nr, args.n - col);
-    const int64_t width = round_up(cols, kernels.lanes);
-    pack_panel(args, col, cols, width, args.packed + col * args.k, kernels);
+  if (args.trans_b) {
+    pack_transposed(args, nr, kernels);
+  } else {
+    pack_plain(args, nr, kernels);
   }
 }
 

@@ -163,8 +163,10 @@ void compute_task(const Call& call, const Region& task, int worker) {
   const GemmConfig& config = call.config;
   const int64_t k = call.problem.k;
   const TaskB b = prepare_b(call, task, worker);
-  for (int64_t jc = 0; jc < task.cols; jc += config.nc) {
-    const int64_t cols = std::min(config.nc, task.cols - jc);
+  // Columns are taken in portions so that B stays cached for the next block of A; a single block wants them all.
+  const int64_t nc = task.rows <= config.mc ? task.cols : config.nc;
+  for (int64_t jc = 0; jc < task.cols; jc += nc) {
+    const int64_t cols = std::min(nc, task.cols - jc);
     int64_t begin = 0;
     do {  // once even if k is 0
       const Section section{begin, std::min(config.kc, k - begin)};
