@@ -227,8 +227,8 @@ Result<InputTypes> InputTypes::make(const std::vector<const ValueInfoProto*>& in
     STROP_TRY(result.fix_symbol(found->second, value, fmt::format("shape of {}", quote(symbol))));
   }
   for (const auto& [name, dims] : fixed.inputs) {
-    const auto found =
-        std::find_if(infos.begin(), infos.end(), [&](const ValueInfoProto* info) { return info->name == name; });
+    const auto found = std::find_if(infos.begin(), infos.end(),
+                                    [&name = name](const ValueInfoProto* info) { return info->name == name; });
     if (found == infos.end()) {
       return error(ErrorCode::InvalidArgument, "shape of {}: the model has no input of that name", quote(name));
     }
