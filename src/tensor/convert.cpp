@@ -20,6 +20,30 @@ void store_integer(DType dtype, void* data, int64_t index, int64_t value) {
   codec::with_codec(dtype, [&]<class C>(C) { C::store_int(data, index, value); });
 }
 
+void load_scalars(DType dtype, const void* data, const ElementRange& range, double* out) {
+  codec::with_codec(dtype, [&]<class C>(C) {
+    for (int64_t i = 0; i < range.count; ++i) out[i] = C::load(data, range.first + i * range.stride);
+  });
+}
+
+void load_integers(DType dtype, const void* data, const ElementRange& range, int64_t* out) {
+  codec::with_codec(dtype, [&]<class C>(C) {
+    for (int64_t i = 0; i < range.count; ++i) out[i] = C::load_int(data, range.first + i * range.stride);
+  });
+}
+
+void store_scalars(DType dtype, void* data, const ElementRange& range, const double* values) {
+  codec::with_codec(dtype, [&]<class C>(C) {
+    for (int64_t i = 0; i < range.count; ++i) C::store(data, range.first + i * range.stride, values[i], true);
+  });
+}
+
+void store_integers(DType dtype, void* data, const ElementRange& range, const int64_t* values) {
+  codec::with_codec(dtype, [&]<class C>(C) {
+    for (int64_t i = 0; i < range.count; ++i) C::store_int(data, range.first + i * range.stride, values[i]);
+  });
+}
+
 float half_to_float(uint16_t bits) { return static_cast<float>(codec::decode<codec::kF16>(bits)); }
 
 uint16_t float_to_half(float value) { return static_cast<uint16_t>(codec::encode<codec::kF16>(value, false)); }

@@ -23,6 +23,19 @@ void store_scalar(DType dtype, void* data, int64_t index, double value, bool sat
 /// Integers modulo 2^n; bool: whether value != 0; floating types: rounded once, as store_scalar with saturate.
 void store_integer(DType dtype, void* data, int64_t index, int64_t value);
 
+/// Elements first, first + stride, … of plain or packed data.
+struct ElementRange {
+  int64_t first = 0;
+  int64_t stride = 1;
+  int64_t count = 0;
+};
+
+/// The same for many elements of one dtype: `out` or `values` holds range.count of them.
+void load_scalars(DType dtype, const void* data, const ElementRange& range, double* out);
+void load_integers(DType dtype, const void* data, const ElementRange& range, int64_t* out);
+void store_scalars(DType dtype, void* data, const ElementRange& range, const double* values);
+void store_integers(DType dtype, void* data, const ElementRange& range, const int64_t* values);
+
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float value);  ///< nearest even
 float bfloat_to_float(uint16_t bits);
