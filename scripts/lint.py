@@ -70,7 +70,7 @@ def main() -> int:
         run("clang-format", ["clang-format", "--dry-run", "--Werror", *tracked("*.h", "*.cpp")]),
         run("ruff check", [str(RUFF), "check", "--quiet", *python]),
         run("ruff format", [str(RUFF), "format", "--check", "--quiet", *python]),
-        run("shell syntax", ["bash", "-n", *tracked("*.sh", ".ci/run")]),
+        *(run(f"shell syntax {name}", ["bash", "-n", name]) for name in tracked("*.sh", ".ci/run")),
         tidy(arguments.tidy_files),
     ]
     return 0 if all(results) else 1
