@@ -176,28 +176,29 @@ void run_rows(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilog
 }
 
 void run(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& epilogue, Threads& threads) {
+  const Choice chosen = choice(plan);
   const int64_t channels = plan.problem.out_channels;
   const int64_t panels = ceil_div(channels, kPanel);
-  const int64_t rows = plan.out_pixels / plan.out[2];
-  const int64_t most_rows = std::max<int64_t>(rows / 16, 1);
-  const Partition cut =
-      partition(rows, most_rows, panels, ceil_div(plan.config.channel_block, kPanel), threads.count());
+  // The items that tasks are made of: as many rows of one image as a kernel computes at once.
+  const int64_t per_image = ceil_div(plan.out[1], chosen.out_rows);
+  const int64_t items = plan.problem.batch * plan.out[0] * per_image;
+  const Partition cut = partition(items, std::max<int64_t>(items / 8, 1), panels,
+                                  ceil_div(plan.config.channel_block, kPanel), threads.count());
   const double work = static_cast<double>(plan.out_pixels * channels) *
                       static_cast<double>(plan.group_in * volume(plan.problem.window.kernel));
-  const Choice chosen = choice(plan);
   run_tasks(threads, cut.item_blocks * cut.channel_blocks, work, [&](int64_t index, int worker) {
     const Range part = nth_range(panels, cut.channel_blocks, index % cut.channel_blocks);
-    const Range block = nth_range(rows, cut.item_blocks, index / cut.channel_blocks);
+    const Range block = nth_range(items, cut.item_blocks, index / cut.channel_blocks);
     Scratch scratch(buffers.workspace, worker_bytes(plan), worker);
     Task task{{part.begin * kPanel, std::min(part.end * kPanel, channels)}, worker, nullptr, nullptr};
     task.zero = scratch.take<float>(plan.problem.in_channels);
     task.table = scratch.take<const float*>(chosen.table_rows * chosen.pitch);
     std::fill_n(task.zero, plan.problem.in_channels, 0.0F);
-    for (int64_t row = block.begin; row < block.end;) {
-      const int64_t image_end = (row / plan.out[1] + 1) * plan.out[1];  // rows of different images share no input
-      const int64_t end = std::min({row + chosen.out_rows, block.end, image_end});
-      run_rows(plan, buffers, epilogue, task, {row, end});
-      row = end;
+    for (int64_t item = block.begin; item < block.end; ++item) {
+      const int64_t image = item / per_image * plan.out[1];
+      const int64_t row = item % per_image * chosen.out_rows;
+      run_rows(plan, buffers, epilogue, task,
+               {image + row, image + std::min(row + chosen.out_rows, plan.out[1])});
     }
   });
 }
