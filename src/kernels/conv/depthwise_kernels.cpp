@@ -81,7 +81,7 @@ HWY_INLINE void finish(const V (&sum)[kPixels], const DepthwiseTile& tile, int64
     }                                                                              \
   } while (false)
 
-constexpr int kPixels = kDepthwisePixels;
+constexpr int kPixels = kDepthwisePixels;  // sums and inputs of GroupedDirect fit 16 registers
 
 template <bool kWhole>
 HWY_INLINE void any_vector(const DepthwiseTile& tile, int64_t c, const Part<kWhole>& part) {

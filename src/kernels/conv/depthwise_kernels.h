@@ -8,7 +8,7 @@
 namespace strop::kernels::conv {
 
 /// Output pixels of one row computed at once: by most kernels, by the sliding ones (on up to two rows).
-inline constexpr int64_t kDepthwisePixels = 8;
+inline constexpr int64_t kDepthwisePixels = 6;
 inline constexpr int64_t kSlidingPixels = 4;
 
 /// `pixels` neighbouring output pixels of `out_rows` rows, channels [begin, end): out[r, i, c] = epilogue(sum over taps
