@@ -1,7 +1,9 @@
 // Convolution kernels on the layers of ResNet-50 and MobileNetV2: GFLOP/s of direct convolution (two operations per
 // multiply-add, whatever the method does inside), best and median, beside the multiply-add peak of the same moment.
 //
-//   bench_conv [SUBSTRING] [--threads=N] [--seconds=S]     only layers or methods whose name contains SUBSTRING
+//   bench_conv [SUBSTRING] [--threads=N] [--seconds=S] [--k-block=N] [--pixel-block=N]
+//
+// measures only layers and methods whose name contains SUBSTRING.
 #include "kernels/conv/conv.h"
 
 #include <fmt/core.h>
@@ -94,21 +96,25 @@ std::vector<Layer> layers() {
   all.push_back(all[0]);
   all.back().name = "stem 224x224x3 -> 64 7x7 s2 NCHW";
   all.back().problem.nchw_input = true;
+  all.push_back(layer("up 28x28x128 -> 64 4x4 s2", 28, 128, 64, 4, 2));
+  all.back().problem.transposed = true;
+  all.back().problem.window.pad_begin = all.back().problem.window.pad_end = {0, 1, 1};
   return all;
 }
 
 struct Options {
   std::string only;
-  int threads = 0;
+  int threads = 0;  // 0: one, then two
   double seconds = 0.2;
+  ConvConfig config;
 };
 
 struct Rate {
   double best, median;
 };
 
-Rate measure(const ConvProblem& problem, ConvMethod method, Threads& threads, double seconds) {
-  const ConvPlan plan = plan_conv(problem, method);
+Rate measure(const ConvProblem& problem, ConvMethod method, Threads& threads, const Options& options) {
+  const ConvPlan plan = plan_conv(problem, method, options.config);
   std::mt19937 engine(1);
   std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
   const auto fill = [&](size_t count) {
@@ -130,13 +136,15 @@ Rate measure(const ConvProblem& problem, ConvMethod method, Threads& threads, do
   const ConvEpilogue epilogue{.bias = bias.data(), .lo = 0.0F};
   std::vector<double> times;
   run_conv(plan, buffers, epilogue, threads);
-  for (double total = 0; total < seconds || times.size() < 5;) {
+  for (double total = 0; total < options.seconds || times.size() < 5;) {
     times.push_back(seconds_of([&] { run_conv(plan, buffers, epilogue, threads); }));
     total += times.back();
   }
   std::sort(times.begin(), times.end());
-  const double flops = 2.0 * static_cast<double>(plan.out_pixels * problem.out_channels * plan.group_in) *
-                       static_cast<double>(taps) / 1e9;
+  // Every tap meets every output pixel once, or if transposed every input pixel (borders not deducted).
+  const auto pixels = problem.transposed ? static_cast<int64_t>(in_pixels) : plan.out_pixels;
+  const double flops =
+      2.0 * static_cast<double>(pixels * problem.out_channels * plan.group_in) * static_cast<double>(taps) / 1e9;
   return {flops / times.front(), flops / times[times.size() / 2]};
 }
 
@@ -144,13 +152,14 @@ void bench(const Options& options) {
   const std::vector<int> counts = options.threads ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
   fmt::print("{:<34} {:<15} {:>8}  {:>18} {:>8}\n", "layer", "method", "threads", "GFLOP/s best/median", "of peak");
   for (const Layer& l : layers()) {
-    for (const ConvMethod method : {ConvMethod::ImplicitGemm, ConvMethod::RowGemm, ConvMethod::Depthwise,
-                                    ConvMethod::GroupedDirect, ConvMethod::Winograd2, ConvMethod::Winograd4}) {
+    for (const ConvMethod method :
+         {ConvMethod::ImplicitGemm, ConvMethod::RowGemm, ConvMethod::Depthwise, ConvMethod::GroupedDirect,
+          ConvMethod::Winograd2, ConvMethod::Winograd4, ConvMethod::Transposed}) {
       if (why_not(method, l.problem, best_cpu_target())) continue;
       if ((l.name + " " + to_string(method)).find(options.only) == std::string::npos) continue;
       for (const int count : counts) {
         const auto threads = make_thread_pool(count);
-        const Rate rate = measure(l.problem, method, *threads, options.seconds);
+        const Rate rate = measure(l.problem, method, *threads, options);
         fmt::print("{:<34} {:<15} {:>8}  {:>8.1f} / {:>7.1f} {:>7.0f}%\n", l.name, to_string(method), count, rate.best,
                    rate.median, 100 * rate.best / (peak_gflops() * count));
         std::fflush(stdout);
@@ -171,6 +180,10 @@ int main(int argc, char** argv) {
       options.threads = std::atoi(argument.c_str() + 10);
     } else if (argument.starts_with("--seconds=")) {
       options.seconds = std::atof(argument.c_str() + 10);
+    } else if (argument.starts_with("--k-block=")) {
+      options.config.k_block = std::atoi(argument.c_str() + 10);
+    } else if (argument.starts_with("--pixel-block=")) {
+      options.config.pixel_block = std::atoi(argument.c_str() + 14);
     } else {
       options.only = argument;
     }

@@ -89,13 +89,13 @@ std::vector<ConvConfig> candidate_configs(ConvMethod method, const ConvProblem& 
     if (std::find(configs.begin(), configs.end(), config) == configs.end()) configs.push_back(config);
   };
   if (method == ConvMethod::Depthwise || method == ConvMethod::GroupedDirect) return configs;
-  for (const int64_t factor : {1, 2}) {
+  for (const double factor : {0.5, 2.0}) {
     ConvConfig config = chosen;
-    config.pixel_block = std::max<int64_t>(chosen.pixel_block / 2 * factor * factor, 1);
+    config.pixel_block = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(chosen.pixel_block) * factor), 1);
     add(config);
     config = chosen;
-    config.k_block = std::max<int64_t>(chosen.k_block / 2 * factor * factor, 1);
-    if (method != ConvMethod::Winograd2 && method != ConvMethod::Winograd4) add(config);
+    config.k_block = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(chosen.k_block) * factor), 1);
+    add(config);
   }
   return configs;
 }

@@ -1,12 +1,9 @@
 /// A plain convolution in double and what the tests of this folder share. Test code.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "kernels/conv/conv.h"
@@ -88,16 +85,6 @@ inline std::vector<CpuTarget> targets() {
   return all;
 }
 
-/// The epilogue's inputs and how often `apply` saw every element.
-struct Extras {
-  bool bias = true;
-  bool residual = true;
-  float lo = -std::numeric_limits<float>::infinity();
-  float hi = std::numeric_limits<float>::infinity();
-  int64_t in_gap = 0, out_gap = 0;  ///< added to the pixel strides
-  int threads = 1;
-};
-
 /// Error allowed for a sum of these absolute products, in units of float's epsilon.
 inline double tolerance(ConvMethod method, double magnitude, int64_t length) {
   constexpr double kEpsilon = 6e-8;
@@ -108,11 +95,5 @@ inline double tolerance(ConvMethod method, double magnitude, int64_t length) {
   if (method == ConvMethod::Winograd4) return 32 * direct + kEpsilon * 64 * static_cast<double>(length);
   return direct;
 }
-
-std::string describe(const ConvProblem& p, const ConvConfig& config, ConvMethod method);
-
-/// Runs one method and compares everything: values, untouched gaps, `apply`'s coverage. Returns false if not
-/// applicable.
-bool check_conv(const ConvProblem& problem, ConvMethod method, const ConvConfig& config, const Extras& extras);
 
 }  // namespace strop::kernels::conv_test

@@ -10,6 +10,17 @@
 #include "kernels/conv/conv_reference.h"
 
 namespace strop::kernels::conv_test {
+namespace {
+
+/// The epilogue's inputs and how often `apply` saw every element.
+struct Extras {
+  bool bias = true;
+  bool residual = true;
+  float lo = -std::numeric_limits<float>::infinity();
+  float hi = std::numeric_limits<float>::infinity();
+  int64_t in_gap = 0, out_gap = 0;  ///< added to the pixel strides
+  int threads = 1;
+};
 
 std::string describe(const ConvProblem& p, const ConvConfig& config, ConvMethod method) {
   const auto text = [](const Extent3& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); };
@@ -19,8 +30,6 @@ std::string describe(const ConvProblem& p, const ConvConfig& config, ConvMethod 
                      text(w.kernel), text(w.stride), text(w.dilation), text(w.pad_begin), text(w.pad_end),
                      p.transposed ? " transposed" : "");
 }
-
-namespace {
 
 constexpr float kGuard = 12345.0F;
 
@@ -67,8 +76,8 @@ std::vector<float> to_nchw(const std::vector<float>& nhwc, int64_t batch, int64_
   return out;
 }
 
-}  // namespace
-
+/// Runs one method and compares everything: values, untouched gaps, `apply`'s coverage. Returns false if not
+/// applicable.
 bool check_conv(const ConvProblem& problem, ConvMethod method, const ConvConfig& config, const Extras& extras) {
   ConvProblem p = problem;
   p.in_pixel_stride = extras.in_gap ? p.in_channels + extras.in_gap : 0;
@@ -134,8 +143,6 @@ bool check_conv(const ConvProblem& problem, ConvMethod method, const ConvConfig&
   for (size_t i = output.size() - 16; i < output.size(); ++i) EXPECT_EQ(output[i], kGuard);
   return true;
 }
-
-namespace {
 
 ConvProblem make2d(int64_t batch, int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride = 1,
                    int64_t pad = 0, int64_t groups = 1) {
