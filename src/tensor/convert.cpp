@@ -34,7 +34,7 @@ void load_integers(DType dtype, const void* data, const ElementRange& range, int
 
 void store_scalars(DType dtype, void* data, const ElementRange& range, const double* values) {
   codec::with_codec(dtype, [&]<class C>(C) {
-    for (int64_t i = 0; i < range.count; ++i) C::store(data, range.first + i * range.stride, values[i], true);
+    for (int64_t i = 0; i < range.count; ++i) C::store(data, range.first + i * range.stride, values[i], false);
   });
 }
 

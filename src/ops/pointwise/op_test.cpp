@@ -76,6 +76,15 @@ TEST(Pointwise, PackedTypes) {
   EXPECT_EQ(load_i64((*result)[0].tensor()), (std::vector<int64_t>{-1, -8, -7, -3, 1}));
 }
 
+TEST(Pointwise, Float8OverflowIsKeptWhereCastSaysSo) {
+  const Tensor large = floats({1}, {1e6f});
+  const auto wraps =
+      run(kPointwise, PointwiseAttrs{program_of("(x0: f32) { v1 = CastWrap<f8e5m2>(x0) } -> v1")}, {large});
+  EXPECT_EQ(load_f64((*wraps)[0].tensor())[0], INFINITY);
+  const auto saturates = run(kPointwise, PointwiseAttrs{cast_program(DType::F32, DType::F8E5M2)}, {large});
+  EXPECT_EQ(load_f64((*saturates)[0].tensor())[0], 57344);
+}
+
 TEST(Pointwise, IdentityCopies) {
   const auto result = run(kPointwise, PointwiseAttrs{}, {floats({2}, {3, 4})});
   EXPECT_EQ(load_f64((*result)[0].tensor()), (std::vector<double>{3, 4}));
