@@ -45,10 +45,14 @@ bool prove_with_bound(const Dim& dim, const DimTerm& term, int depth) {
   const Dim k(term.coefficient);
   const Dim& a = atom.operands[0];
   const Dim& b = atom.operands[1];
-  if (atom.op == DimOp::Min && term.coefficient < 0) return prove(rest + k * a, depth - 1) || prove(rest + k * b, depth - 1);
-  if (atom.op == DimOp::Max && term.coefficient > 0) return prove(rest + k * a, depth - 1) || prove(rest + k * b, depth - 1);
-  if (atom.op == DimOp::Min && term.coefficient > 0) return prove(rest + k * a, depth - 1) && prove(rest + k * b, depth - 1);
-  if (atom.op == DimOp::Max && term.coefficient < 0) return prove(rest + k * a, depth - 1) && prove(rest + k * b, depth - 1);
+  if (atom.op == DimOp::Min && term.coefficient < 0)
+    return prove(rest + k * a, depth - 1) || prove(rest + k * b, depth - 1);
+  if (atom.op == DimOp::Max && term.coefficient > 0)
+    return prove(rest + k * a, depth - 1) || prove(rest + k * b, depth - 1);
+  if (atom.op == DimOp::Min && term.coefficient > 0)
+    return prove(rest + k * a, depth - 1) && prove(rest + k * b, depth - 1);
+  if (atom.op == DimOp::Max && term.coefficient < 0)
+    return prove(rest + k * a, depth - 1) && prove(rest + k * b, depth - 1);
   if (!b.is_constant() || b.constant() <= 0) return false;
   if (atom.op == DimOp::FloorDiv) {
     // (a - b + 1) / b <= floordiv(a, b) <= a / b; everything is multiplied by b.
@@ -64,9 +68,8 @@ bool prove(const Dim& dim, int depth) {
   if (depth <= 0) return false;
   const auto terms = dim.terms();
   const auto nonnegative = [&](const DimTerm& term) {
-    return term.coefficient >= 0 && std::all_of(term.atoms.begin(), term.atoms.end(), [&](const auto& atom) {
-             return is_nonnegative_atom(*atom, depth);
-           });
+    return term.coefficient >= 0 && std::all_of(term.atoms.begin(), term.atoms.end(),
+                                                [&](const auto& atom) { return is_nonnegative_atom(*atom, depth); });
   };
   if (std::all_of(terms.begin(), terms.end(), nonnegative)) return true;
   return std::any_of(terms.begin(), terms.end(), [&](const DimTerm& term) {

@@ -1,5 +1,5 @@
-/// Facts about symbolic dimensions that hold for every run: all symbols are sizes, so at least 0. Inference uses them to
-/// keep clamped expressions short: min(s, s + 1) is s, and a slice [0, floordiv(s, 2)) of s rows needs no clamp.
+/// Facts about symbolic dimensions that hold for every run: all symbols are sizes, so at least 0. Inference uses them
+/// to keep clamped expressions short: min(s, s + 1) is s, and a slice [0, floordiv(s, 2)) of s rows needs no clamp.
 #pragma once
 
 #include "tensor/dim.h"

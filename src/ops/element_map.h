@@ -17,8 +17,8 @@ std::vector<int64_t> strides_of(const std::vector<int64_t>& dims);
 void for_each_element(const std::vector<int64_t>& dims,
                       FunctionRef<void(const std::vector<int64_t>& at, int64_t linear)> body);
 
-/// Per axis of the result, for each coordinate, what it adds to the source's element index; negative: the element is not
-/// in the source and the fill is taken.
+/// Per axis of the result, for each coordinate, what it adds to the source's element index; negative: the element is
+/// not in the source and the fill is taken.
 using AxisTables = std::vector<std::vector<int64_t>>;
 
 /// The result whose dimensions are the tables' lengths and whose element at (i, j, …) is source's element

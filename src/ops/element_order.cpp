@@ -27,7 +27,8 @@ std::vector<int64_t> ranks_of_elements(const Tensor& tensor) {
   const DType dtype = tensor.dtype();
   if (dtype == DType::String) return ranks(tensor.strings(), std::less<std::string>());
   if (dtype == DType::U64) {
-    return ranks(load_i64(tensor), [](int64_t a, int64_t b) { return static_cast<uint64_t>(a) < static_cast<uint64_t>(b); });
+    return ranks(load_i64(tensor),
+                 [](int64_t a, int64_t b) { return static_cast<uint64_t>(a) < static_cast<uint64_t>(b); });
   }
   if (is_integer(dtype) || dtype == DType::Bool) return ranks(load_i64(tensor), std::less<int64_t>());
   return ranks(load_f64(tensor), [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); });

@@ -13,7 +13,8 @@ const std::optional<Dims>* late_contents(const InferContext& ctx, const LateFiel
 }  // namespace
 
 const LateField* late_field(const InferContext& ctx, std::string_view field) {
-  const auto it = std::find_if(ctx.late.begin(), ctx.late.end(), [&](const LateField& late) { return late.field == field; });
+  const auto it =
+      std::find_if(ctx.late.begin(), ctx.late.end(), [&](const LateField& late) { return late.field == field; });
   return it == ctx.late.end() ? nullptr : &*it;
 }
 

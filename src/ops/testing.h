@@ -50,8 +50,8 @@ struct Known {
 };
 
 /// The inferred types as text, joined by "; ", then " known [...]" for each result with known contents; or "error: …".
-inline std::string infer(const Operator& op, const Attrs& attrs, const std::vector<Type>& inputs, const Known& known = {},
-                         size_t outputs = 1) {
+inline std::string infer(const Operator& op, const Attrs& attrs, const std::vector<Type>& inputs,
+                         const Known& known = {}, size_t outputs = 1) {
   InferContext ctx(attrs, inputs, outputs, "?");
   ctx.late = known.late;
   for (size_t i = 0; i < known.contents.size(); ++i) ctx.known_inputs[i] = known.contents[i];

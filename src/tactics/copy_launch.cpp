@@ -8,7 +8,8 @@ std::optional<std::string> why_not_bytes(const TensorType& type) {
   if (type.layout.blocked_axis >= 0) return "a blocked layout";
   if (!type.has_rank()) return "unknown rank";
   // Tile makes two axes of each.
-  if (type.rank() * 2 > static_cast<int64_t>(kernels::StridedCopy::kMaxAxes)) return fmt::format("rank {}", type.rank());
+  if (type.rank() * 2 > static_cast<int64_t>(kernels::StridedCopy::kMaxAxes))
+    return fmt::format("rank {}", type.rank());
   return std::nullopt;
 }
 

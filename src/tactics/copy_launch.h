@@ -33,6 +33,9 @@ class CopyLaunch final : public Launch {
     int output = 0;
   };
   explicit CopyLaunch(std::vector<Step> steps) : steps_(std::move(steps)) {}
+  static std::unique_ptr<Launch> make(std::vector<Step> steps) {
+    return std::make_unique<CopyLaunch>(std::move(steps));
+  }
 
   Result<void> run(const LaunchArgs& args) const override {
     static constexpr std::array<char, 16> kZeroBytes{};

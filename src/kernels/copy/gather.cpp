@@ -9,7 +9,9 @@ namespace {
 
 constexpr int64_t kGrainBytes = 32 * 1024;
 
-std::optional<BadIndex> check_all(const Indices& indices, int64_t count, int64_t size) {
+}  // namespace
+
+std::optional<BadIndex> check_indices(const Indices& indices, int64_t count, int64_t size) {
   const auto outside = [&]<class T>(const T* values) -> std::optional<BadIndex> {
     bool good = true;
     for (int64_t i = 0; i < count; ++i) good &= values[i] >= -size && values[i] < size;
@@ -17,14 +19,13 @@ std::optional<BadIndex> check_all(const Indices& indices, int64_t count, int64_t
     const T* bad = std::find_if(values, values + count, [&](T value) { return value < -size || value >= size; });
     return BadIndex{*bad, size};
   };
-  return indices.wide ? outside(static_cast<const int64_t*>(indices.data)) : outside(static_cast<const int32_t*>(indices.data));
+  return indices.wide ? outside(static_cast<const int64_t*>(indices.data))
+                      : outside(static_cast<const int32_t*>(indices.data));
 }
-
-}  // namespace
 
 std::optional<BadIndex> gather_rows(const GatherRows& p, const void* src, const Indices& indices, void* dst,
                                     Threads& threads) {
-  if (auto bad = check_all(indices, p.count, p.size)) return bad;
+  if (auto bad = check_indices(indices, p.count, p.size)) return bad;
   const auto* from = static_cast<const char*>(src);
   auto* to = static_cast<char*>(dst);
   if (p.row_bytes == 0) return std::nullopt;
@@ -44,7 +45,7 @@ std::optional<BadIndex> gather_elements(const GatherElements& p, const void* src
   int64_t count = 1;
   for (const int64_t dim : p.dims) count *= dim;
   if (count == 0) return std::nullopt;
-  if (auto bad = check_all(indices, count, p.size)) return bad;
+  if (auto bad = check_indices(indices, count, p.size)) return bad;
   const size_t last = p.dims.size() - 1;
   const int64_t length = p.dims[last];
   const int64_t last_stride = p.axis == last ? 0 : p.src_strides[last];

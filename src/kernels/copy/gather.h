@@ -24,6 +24,9 @@ struct BadIndex {
   int64_t size = 0;
 };
 
+/// The first of `count` indices outside an axis of `size`.
+std::optional<BadIndex> check_indices(const Indices& indices, int64_t count, int64_t size);
+
 /// dst[o, k, row] = src[o, indices[k], row].
 struct GatherRows {
   int64_t outer = 1;
@@ -42,8 +45,8 @@ struct GatherElements {
   size_t axis = 0;
   int64_t element_bytes = 0;
 };
-std::optional<BadIndex> gather_elements(const GatherElements& problem, const void* src, const Indices& indices, void* dst,
-                                        Threads& threads);
+std::optional<BadIndex> gather_elements(const GatherElements& problem, const void* src, const Indices& indices,
+                                        void* dst, Threads& threads);
 
 /// Index tuples: tuple t names the slice at sum over k of indices[t, k] * strides[k], within batch
 /// t / tuples_per_batch.

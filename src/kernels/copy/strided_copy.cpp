@@ -13,7 +13,8 @@ namespace {
 // What one worker should copy at least, and the pieces that a long run is cut into.
 constexpr int64_t kGrainBytes = 64 * 1024;
 
-// Size-1 axes dropped, the destination's largest stride first, neighbours that continue each other on both sides merged.
+// Size-1 axes dropped, the destination's largest stride first, neighbours that continue each other on both sides
+// merged.
 std::vector<CopyAxis> merged(std::vector<CopyAxis> axes) {
   std::erase_if(axes, [](const CopyAxis& axis) { return axis.size == 1; });
   std::stable_sort(axes.begin(), axes.end(),
@@ -63,7 +64,8 @@ template <class T>
 void fill(char* dst, const char* value, int64_t count, int64_t stride) {
   T element;
   std::memcpy(&element, value, sizeof(T));
-  for (int64_t i = 0; i < count; ++i) std::memcpy(dst + i * stride * static_cast<int64_t>(sizeof(T)), &element, sizeof(T));
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(dst + i * stride * static_cast<int64_t>(sizeof(T)), &element, sizeof(T));
 }
 
 template <class T>
@@ -80,9 +82,10 @@ size_t StridedCopy::merged_axes(std::vector<CopyAxis> axes) { return merged(std:
 
 StridedCopy::StridedCopy(std::vector<CopyAxis> axes, int64_t element_bytes, int64_t src_offset, int64_t dst_offset)
     : element_bytes_(element_bytes), src_offset_(src_offset * element_bytes), dst_offset_(dst_offset * element_bytes) {
+  if (std::any_of(axes.begin(), axes.end(), [](const CopyAxis& axis) { return axis.size == 0; })) return;
   for (const CopyAxis& axis : axes) {
-    if (axis.size == 0) return;
-    STROP_CHECK(axis.size > 0 && (axis.dst_stride > 0 || axis.size == 1), "axis of {} by {}", axis.size, axis.dst_stride);
+    STROP_CHECK(axis.size > 0 && (axis.dst_stride > 0 || axis.size == 1), "axis of {} by {}", axis.size,
+                axis.dst_stride);
   }
   outer_ = merged(std::move(axes));
   STROP_CHECK(outer_.size() <= kMaxAxes, "{} axes after merging", outer_.size());
@@ -124,7 +127,8 @@ void StridedCopy::choose_method() {
   } else {
     method_ = Method::Elements;
     // An axis along which the source is contiguous makes it a transposition of matrices.
-    const auto contiguous = std::find_if(outer_.begin(), outer_.end(), [](const CopyAxis& axis) { return axis.src_stride == 1; });
+    const auto contiguous =
+        std::find_if(outer_.begin(), outer_.end(), [](const CopyAxis& axis) { return axis.src_stride == 1; });
     if (contiguous == outer_.end() || inner_.dst_stride != 1 || inner_.src_stride < 0 || element_bytes_ > 8) return;
     method_ = Method::Transposed;
     rows_ = *contiguous;
@@ -151,9 +155,8 @@ void StridedCopy::copy_items(int64_t begin, int64_t end, const char* src, char* 
     case Method::Transposed: {
       SingleThread here;
       const TransposeProblem problem{1, inner_.size, rows_.size, inner_.src_stride, rows_.dst_stride, 0, 0};
-      each([&](char* to, const char* from) {
-        transpose(problem, static_cast<size_t>(element_bytes_), from, to, here);
-      });
+      each(
+          [&](char* to, const char* from) { transpose(problem, static_cast<size_t>(element_bytes_), from, to, here); });
     }
   }
 }

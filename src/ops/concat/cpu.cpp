@@ -20,11 +20,11 @@ Result<std::unique_ptr<tactics::Launch>> prepare_copy(const tactics::PrepareArgs
     auto axes = kernels::dense_axes(problem.in_dims(i));
     for (size_t j = 0; j < axes.size(); ++j) axes[j].dst_stride = output[j].dst_stride;
     const int64_t size = axes[at].size;
-    steps.push_back({static_cast<int>(i),
-                     kernels::StridedCopy(std::move(axes), tactics::element_bytes(problem.out()), 0, first)});
+    steps.push_back(
+        {static_cast<int>(i), kernels::StridedCopy(std::move(axes), tactics::element_bytes(problem.out()), 0, first)});
     first += size * output[at].dst_stride;
   }
-  return std::make_unique<CopyLaunch>(std::move(steps));
+  return CopyLaunch::make(std::move(steps));
 }
 
 constexpr tactics::Tactic kCopy = {

@@ -1,7 +1,6 @@
-#include "ops/concat/concat.h"
-
 #include <array>
 
+#include "ops/concat/concat.h"
 #include "ops/element_map.h"
 #include "ops/families.h"
 #include "ops/late.h"
@@ -11,7 +10,8 @@ namespace {
 
 // Dimensions of operand `index` joined into `dims` (other axes than `axis` must agree; constants win over symbols).
 Result<void> join(Dims& dims, const Dims& more, size_t axis, size_t index) {
-  if (dims.size() != more.size()) return violates("(C2) operand {} has rank {}, operand 0 has {}", index, more.size(), dims.size());
+  if (dims.size() != more.size())
+    return violates("(C2) operand {} has rank {}, operand 0 has {}", index, more.size(), dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
     if (i == axis) {
       dims[i] = dims[i] + more[i];
@@ -42,7 +42,8 @@ Result<void> infer_concat(InferContext& ctx) {
   size_t axis = 0;
   for (size_t i = 0; i < ctx.inputs.size(); ++i) {
     STROP_ASSIGN(const TensorType input, ctx.tensor(i));
-    if (i > 0 && input.dtype != dtype) return violates("(C4) operand {} is {}, operand 0 {}", i, to_string(input.dtype), to_string(dtype));
+    if (i > 0 && input.dtype != dtype)
+      return violates("(C4) operand {} is {}, operand 0 {}", i, to_string(input.dtype), to_string(dtype));
     dtype = input.dtype;
     all_ranked = all_ranked && input.has_rank();
     if (!input.has_rank()) continue;
@@ -90,7 +91,9 @@ Result<void> evaluate_concat(EvalContext& ctx) {
 std::vector<WorkedCase> concat_cases() {
   return {
       {"channels_f32", ConcatAttrs{1}, {Type(DType::F32, {2, 3, 5, 7}), Type(DType::F32, {2, 4, 5, 7})}},
-      {"last_axis_f16", ConcatAttrs{-1}, {Type(DType::F16, {3, 1}), Type(DType::F16, {3, 5}), Type(DType::F16, {3, 0})}},
+      {"last_axis_f16",
+       ConcatAttrs{-1},
+       {Type(DType::F16, {3, 1}), Type(DType::F16, {3, 5}), Type(DType::F16, {3, 0})}},
       {"first_axis_i64", ConcatAttrs{0}, {Type(DType::I64, {2}), Type(DType::I64, {3})}},
       {"one_operand_f32", ConcatAttrs{0}, {Type(DType::F32, {4, 2})}},
       {"packed_i4", ConcatAttrs{1}, {Type(DType::I4, {3, 3}), Type(DType::I4, {3, 2})}},

@@ -21,7 +21,8 @@ TEST(Expand, BroadcastsBothWays) {
 
 TEST(Expand, Infers) {
   EXPECT_EQ(infer(kExpand, ExpandAttrs{{b, 1, 4}}, {Type(DType::F32, {3, 1})}), "f32[b, 3, 4]");
-  EXPECT_EQ(infer(kExpand, ExpandAttrs{}, {Type(DType::F32, {3}), Type(DType::I64, {2})}, {{{"shape", 1}}}), "f32[?.0, ?.1]");
+  EXPECT_EQ(infer(kExpand, ExpandAttrs{}, {Type(DType::F32, {3}), Type(DType::I64, {2})}, {{{"shape", 1}}}),
+            "f32[?.0, ?.1]");
   EXPECT_EQ(infer(kExpand, ExpandAttrs{{3}}, {Type(DType::I64, {1})}, {{}, {Dims{b}}}), "i64[3] known [b, b, b]");
 }
 

@@ -17,7 +17,8 @@ Result<void> import_with_vector(NodeContext& ctx, const Operator& op, std::strin
     STROP_ASSIGN(const ValueId output, ctx.emit(op, AttrsType{*std::move(known)}, {ctx.input(0)}));
     return ctx.set_output(0, output);
   }
-  STROP_ASSIGN(const ValueId output, ctx.emit(op, AttrsType{}, {ctx.input(0), ctx.input(1)}, {.late = {{std::string(name), 1}}}));
+  STROP_ASSIGN(const ValueId output,
+               ctx.emit(op, AttrsType{}, {ctx.input(0), ctx.input(1)}, {.late = {{std::string(name), 1}}}));
   return ctx.set_output(0, output);
 }
 

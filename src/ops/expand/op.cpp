@@ -74,7 +74,8 @@ Result<void> infer_tile(InferContext& ctx) {
     ctx.outputs[0] = Type(input.dtype, unbacked_dims(ctx, *rank));
     return {};
   }
-  if (static_cast<int64_t>(repeats->size()) != *rank) return violates("(C1) {} repeats for rank {}", repeats->size(), *rank);
+  if (static_cast<int64_t>(repeats->size()) != *rank)
+    return violates("(C1) {} repeats for rank {}", repeats->size(), *rank);
   Dims dims;
   for (size_t i = 0; i < repeats->size(); ++i) dims.push_back(input.dims()[i] * (*repeats)[i]);
   repeat_known(ctx, dims);
@@ -85,7 +86,8 @@ Result<void> infer_tile(InferContext& ctx) {
 Result<void> evaluate_tile(EvalContext& ctx) {
   const Tensor& input = ctx.in(0);
   const auto repeats = bound(ctx.attrs.as<TileAttrs>().repeats);
-  if (repeats.size() != input.dims().size()) return bad_data("Tile: {} repeats for rank {}", repeats.size(), input.rank());
+  if (repeats.size() != input.dims().size())
+    return bad_data("Tile: {} repeats for rank {}", repeats.size(), input.rank());
   const auto strides = strides_of(input.dims());
   AxisTables tables;
   for (size_t i = 0; i < repeats.size(); ++i) {

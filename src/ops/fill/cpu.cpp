@@ -29,8 +29,8 @@ Result<std::unique_ptr<Launch>> prepare_fill(const tactics::PrepareArgs& args) {
   const Problem& problem = args.problem;
   auto axes = kernels::dense_axes(problem.out_dims());
   for (auto& axis : axes) axis.src_stride = 0;
-  return std::make_unique<FillLaunch>(problem.attrs.as<FillAttrs>().value,
-                                      kernels::StridedCopy(std::move(axes), tactics::element_bytes(problem.out())));
+  kernels::StridedCopy copy(std::move(axes), tactics::element_bytes(problem.out()));
+  return std::unique_ptr<Launch>(std::make_unique<FillLaunch>(problem.attrs.as<FillAttrs>().value, std::move(copy)));
 }
 
 constexpr tactics::Tactic kRepeat = {

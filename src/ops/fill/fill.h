@@ -25,12 +25,13 @@ struct EyeLikeAttrs {
 };
 extern const Operator kEyeLike;
 
-/// Operands indices (any numeric dtype), values ([off, on]). A new axis of `depth` (late-able) elements at `axis` of the
-/// result: on where its coordinate is the index, off elsewhere. Negative indices count from depth; others give off.
+/// Operands indices (any numeric dtype), values ([off, on]). A new axis of `depth` (late-able) elements at `axis` of
+/// the result: on where its coordinate is the index, off elsewhere. Negative indices count from depth; others give off.
 struct OneHotAttrs {
   int64_t axis = -1;
   Dim depth;
-  static constexpr auto fields = std::make_tuple(field("axis", &OneHotAttrs::axis), field("depth", &OneHotAttrs::depth));
+  static constexpr auto fields =
+      std::make_tuple(field("axis", &OneHotAttrs::axis), field("depth", &OneHotAttrs::depth));
 };
 extern const Operator kOneHot;
 

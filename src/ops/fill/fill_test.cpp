@@ -52,8 +52,9 @@ TEST(EyeLike, Diagonals) {
 TEST(OneHot, Depth) {
   const Tensor off_on = f32({2}, {-1, 5});
   EXPECT_EQ(run(kOneHot, OneHotAttrs{-1, 3}, {i64({3}, {0, -1, 7}), off_on}), "f32[3, 3] 5 -1 -1 -1 -1 5 -1 -1 -1");
-  EXPECT_EQ(run(kOneHot, OneHotAttrs{0, 2}, {i64({2}, {1, 0}), off_on, Tensor::scalar(DType::F32, 3)}, 1, {{"depth", 2}}),
-            "f32[3, 2] -1 5 5 -1 -1 -1");
+  EXPECT_EQ(
+      run(kOneHot, OneHotAttrs{0, 2}, {i64({2}, {1, 0}), off_on, Tensor::scalar(DType::F32, 3)}, 1, {{"depth", 2}}),
+      "f32[3, 2] -1 5 5 -1 -1 -1");
   EXPECT_EQ(infer(kOneHot, OneHotAttrs{1, b}, {Type(DType::I64, {4, 5}), Type(DType::F16, {2})}), "f16[4, b, 5]");
 }
 

@@ -65,8 +65,10 @@ template <class T>
 Tensor number_tensor(DType dtype, const std::vector<T>& values, bool scalar) {
   std::vector<int64_t> dims;
   if (!scalar) dims.push_back(static_cast<int64_t>(values.size()));
-  if constexpr (std::is_integral_v<T>) return store_i64(dtype, std::move(dims), values);
-  else return store_f64(dtype, std::move(dims), values);
+  if constexpr (std::is_integral_v<T>)
+    return store_i64(dtype, std::move(dims), values);
+  else
+    return store_f64(dtype, std::move(dims), values);
 }
 
 Result<Tensor> constant_tensor(NodeContext& ctx) {
@@ -110,8 +112,10 @@ Result<void> import_constant(NodeContext& ctx) {
 
 std::span<const onnx::Importer> fill_importers() {
   static constexpr std::array kImporters = {
-      onnx::Importer{"ConstantOfShape", import_constant_of_shape, 9}, onnx::Importer{"Constant", import_constant},
-      onnx::Importer{"Range", import_range, 11},                      onnx::Importer{"EyeLike", import_eye_like, 9},
+      onnx::Importer{"ConstantOfShape", import_constant_of_shape, 9},
+      onnx::Importer{"Constant", import_constant},
+      onnx::Importer{"Range", import_range, 11},
+      onnx::Importer{"EyeLike", import_eye_like, 9},
       onnx::Importer{"OneHot", import_one_hot, 9},
   };
   return kImporters;

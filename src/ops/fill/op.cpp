@@ -25,7 +25,8 @@ Result<void> infer_fill(InferContext& ctx) {
     return {};
   }
   for (const Dim& dim : *shape) {
-    if (dim.is_constant() && dim.constant() < 0) return violates("(C2) the shape {} has a negative dimension", to_string(*shape));
+    if (dim.is_constant() && dim.constant() < 0)
+      return violates("(C2) the shape {} has a negative dimension", to_string(*shape));
   }
   const auto count = product(*shape).as_constant();
   if (is_integer(dtype) && shape->size() <= 1 && count && *count <= kMaxKnown) {
@@ -71,7 +72,8 @@ Result<void> infer_range(InferContext& ctx) {
   STROP_ASSIGN(const TensorType start, ctx.tensor(0));
   for (size_t i = 1; i < 3; ++i) {
     STROP_ASSIGN(const TensorType other, ctx.tensor(i));
-    if (other.dtype != start.dtype) return violates("(C1) operand {} is {}, operand 0 {}", i, to_string(other.dtype), to_string(start.dtype));
+    if (other.dtype != start.dtype)
+      return violates("(C1) operand {} is {}, operand 0 {}", i, to_string(other.dtype), to_string(start.dtype));
   }
   std::array<std::optional<Dim>, 3> values;
   for (size_t i = 0; i < 3; ++i) {

@@ -27,7 +27,8 @@ struct RowsLaunch final : Launch {
   kernels::GatherRows rows;
   bool wide = true;
   Result<void> run(const LaunchArgs& args) const override {
-    return as_result("Gather", gather_rows(rows, args.inputs[0].data, indices_of(args, wide), args.outputs[0].data, args.threads));
+    return as_result(
+        "Gather", gather_rows(rows, args.inputs[0].data, indices_of(args, wide), args.outputs[0].data, args.threads));
   }
 };
 
@@ -40,7 +41,7 @@ Result<std::unique_ptr<Launch>> prepare_rows(const PrepareArgs& args) {
   launch->rows = {count_between(data, 0, axis), data[static_cast<size_t>(axis)], element_count(problem.in_dims(1)),
                   count_between(data, axis + 1, rank) * tactics::element_bytes(problem.in(0))};
   launch->wide = are_wide(problem);
-  return launch;
+  return std::unique_ptr<Launch>(std::move(launch));
 }
 
 struct ElementsLaunch final : Launch {
@@ -65,7 +66,7 @@ Result<std::unique_ptr<Launch>> prepare_elements(const PrepareArgs& args) {
       return bad_data("GatherElements: indices are larger than the data in axis {}", i);
     }
   }
-  return launch;
+  return std::unique_ptr<Launch>(std::move(launch));
 }
 
 struct TuplesLaunch final : Launch {
@@ -99,7 +100,7 @@ Result<std::unique_ptr<Launch>> prepare_tuples(const PrepareArgs& args) {
   }
   launch->slice_bytes = count_between(data, batch + length, problem.in(0).rank()) * bytes;
   launch->wide = are_wide(problem);
-  return launch;
+  return std::unique_ptr<Launch>(std::move(launch));
 }
 
 constexpr tactics::Tactic tactic_of(std::string_view name, std::string_view op,

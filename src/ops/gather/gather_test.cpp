@@ -15,7 +15,8 @@ using testing::run;
 const Dim b = Dim::symbol("b");
 
 TEST(Gather, PicksSlices) {
-  EXPECT_EQ(run(kGather, GatherAttrs{0}, {counting({3, 2}), i64({2, 2}, {0, 2, -1, 1})}), "f32[2, 2, 2] 0 1 4 5 4 5 2 3");
+  EXPECT_EQ(run(kGather, GatherAttrs{0}, {counting({3, 2}), i64({2, 2}, {0, 2, -1, 1})}),
+            "f32[2, 2, 2] 0 1 4 5 4 5 2 3");
   EXPECT_EQ(run(kGather, GatherAttrs{-1}, {counting({2, 3}), i64({}, {1})}), "f32[2] 1 4");
   EXPECT_EQ(run(kGather, GatherAttrs{0}, {Tensor::of_strings({2}, {"a", "b"}), i64({1}, {1})}), "string[1] b");
   EXPECT_EQ(run(kGather, GatherAttrs{0}, {counting({3, 2}), i64({1}, {3})}),
@@ -23,7 +24,8 @@ TEST(Gather, PicksSlices) {
 }
 
 TEST(Gather, InfersShapeVectors) {
-  EXPECT_EQ(infer(kGather, GatherAttrs{0}, {Type(DType::I64, {3}), Type(DType::I64, Dims{})}, {{}, {Dims{b, 3, 4}, Dims{-3}}}),
+  EXPECT_EQ(infer(kGather, GatherAttrs{0}, {Type(DType::I64, {3}), Type(DType::I64, Dims{})},
+                  {{}, {Dims{b, 3, 4}, Dims{-3}}}),
             "i64[] known [b]");
   EXPECT_EQ(infer(kGather, GatherAttrs{1}, {Type(DType::F32, {b, 9, 4}), Type(DType::I32, {2, b})}), "f32[b, 2, b, 4]");
   EXPECT_EQ(infer(kGather, GatherAttrs{0}, {Type(DType::F32, {2}), Type(DType::F32, {2})}),
@@ -40,7 +42,8 @@ TEST(GatherND, PicksByTuples) {
   EXPECT_EQ(run(kGatherND, GatherNDAttrs{}, {counting({2, 2}), i64({2, 2}, {0, 0, 1, -1})}), "f32[2] 0 3");
   EXPECT_EQ(run(kGatherND, GatherNDAttrs{}, {counting({2, 2}), i64({1, 1}, {1})}), "f32[1, 2] 2 3");
   EXPECT_EQ(run(kGatherND, GatherNDAttrs{1}, {counting({2, 2, 2}), i64({2, 1}, {1, 0})}), "f32[2, 2] 2 3 4 5");
-  EXPECT_EQ(infer(kGatherND, GatherNDAttrs{}, {Type(DType::F32, {2, 3, b}), Type(DType::I64, {b, 7, 2})}), "f32[b, 7, b]");
+  EXPECT_EQ(infer(kGatherND, GatherNDAttrs{}, {Type(DType::F32, {2, 3, b}), Type(DType::I64, {b, 7, 2})}),
+            "f32[b, 7, b]");
 }
 
 }  // namespace

@@ -81,7 +81,11 @@ std::vector<WorkedCase> gather_cases() {
       {"rows_f32", GatherAttrs{0}, {Type(DType::F32, {5, 16}), wide_type}, 1, of(picks)},
       {"middle_axis_f16", GatherAttrs{1}, {Type(DType::F16, {3, 5, 4}), wide_type}, 1, of(picks)},
       {"last_axis_i32_indices", GatherAttrs{-1}, {Type(DType::F32, {3, 5}), Type(DType::I32, {4})}, 1, of(narrow)},
-      {"scalar_index_i64", GatherAttrs{0}, {Type(DType::I64, {5}), Type(DType::I64, {})}, 1, of(Tensor::scalar(DType::I64, 3))},
+      {"scalar_index_i64",
+       GatherAttrs{0},
+       {Type(DType::I64, {5}), Type(DType::I64, {})},
+       1,
+       of(Tensor::scalar(DType::I64, 3))},
       {"packed_u4", GatherAttrs{0}, {Type(DType::U4, {3, 3}), Type(DType::I32, {4})}, 1, of(narrow)},
   };
 }
@@ -105,7 +109,8 @@ Result<void> evaluate_gather_elements(EvalContext& ctx) {
   STROP_ASSIGN(const int64_t axis, normalize_axis(ctx.attrs.as<GatherAttrs>().axis, data.rank(), "(C2) axis"));
   STROP_ASSIGN(const auto picks, load_indices(indices, data.dim(axis), "GatherElements"));
   for (int64_t i = 0; i < data.rank(); ++i) {
-    if (i != axis && indices.dim(i) > data.dim(i)) return bad_data("GatherElements: indices are larger than the data in axis {}", i);
+    if (i != axis && indices.dim(i) > data.dim(i))
+      return bad_data("GatherElements: indices are larger than the data in axis {}", i);
   }
   const auto strides = strides_of(data.dims());
   std::vector<int64_t> index(picks.size());

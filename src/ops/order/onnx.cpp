@@ -84,8 +84,8 @@ Result<void> import_trilu(NodeContext& ctx) {
 Result<void> import_reverse_sequence(NodeContext& ctx) {
   STROP_ASSIGN(const int64_t batch_axis, ctx.attr_int("batch_axis", 1));
   STROP_ASSIGN(const int64_t time_axis, ctx.attr_int("time_axis", 0));
-  STROP_ASSIGN(const ValueId output, ctx.emit(kReverseSequence, ReverseSequenceAttrs{batch_axis, time_axis},
-                                              {ctx.input(0), ctx.input(1)}));
+  STROP_ASSIGN(const ValueId output,
+               ctx.emit(kReverseSequence, ReverseSequenceAttrs{batch_axis, time_axis}, {ctx.input(0), ctx.input(1)}));
   return ctx.set_output(0, output);
 }
 

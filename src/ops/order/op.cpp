@@ -17,7 +17,8 @@ struct Lines {
   int64_t element(int64_t o, int64_t i, int64_t at) const { return (o * length + at) * inner + i; }
 };
 Lines lines_along(const Tensor& tensor, int64_t axis) {
-  return {count_between(tensor.dims(), 0, axis), tensor.dim(axis), count_between(tensor.dims(), axis + 1, tensor.rank())};
+  return {count_between(tensor.dims(), 0, axis), tensor.dim(axis),
+          count_between(tensor.dims(), axis + 1, tensor.rank())};
 }
 
 Result<void> infer_top_k(InferContext& ctx) {
@@ -55,9 +56,8 @@ Result<void> evaluate_top_k(EvalContext& ctx) {
     for (int64_t i = 0; i < lines.inner; ++i) {
       std::iota(order.begin(), order.end(), int64_t{0});
       const auto rank = [&](int64_t at) { return ranks[static_cast<size_t>(lines.element(o, i, at))]; };
-      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-        return attrs.largest ? rank(a) > rank(b) : rank(a) < rank(b);
-      });
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int64_t a, int64_t b) { return attrs.largest ? rank(a) > rank(b) : rank(a) < rank(b); });
       for (int64_t at = 0; at < k; ++at) {
         const auto target = static_cast<size_t>((o * k + at) * lines.inner + i);
         positions[target] = order[static_cast<size_t>(at)];
@@ -87,8 +87,10 @@ Result<void> infer_arg(InferContext& ctx) {
   if (!input.has_rank()) return ctx.outputs[0] = Type::unranked(DType::I64), Result<void>();
   STROP_ASSIGN(const int64_t axis, normalize_axis(attrs.axis, input.rank(), "(C1) axis"));
   Dims dims = input.dims();
-  if (attrs.keep_dims) dims[static_cast<size_t>(axis)] = Dim(1);
-  else dims.erase(dims.begin() + axis);
+  if (attrs.keep_dims)
+    dims[static_cast<size_t>(axis)] = Dim(1);
+  else
+    dims.erase(dims.begin() + axis);
   ctx.outputs[0] = Type(DType::I64, std::move(dims));
   return {};
 }
@@ -99,10 +101,13 @@ Result<void> evaluate_arg(EvalContext& ctx) {
   const auto& attrs = ctx.attrs.as<ArgAttrs>();
   STROP_ASSIGN(const int64_t axis, normalize_axis(attrs.axis, input.rank(), "(C1) axis"));
   const Lines lines = lines_along(input, axis);
-  if (lines.length == 0 && lines.outer * lines.inner > 0) return bad_data("{}: axis {} is empty", IsMax ? "ArgMax" : "ArgMin", axis);
+  if (lines.length == 0 && lines.outer * lines.inner > 0)
+    return bad_data("{}: axis {} is empty", IsMax ? "ArgMax" : "ArgMin", axis);
   auto dims = input.dims();
-  if (attrs.keep_dims) dims[static_cast<size_t>(axis)] = 1;
-  else dims.erase(dims.begin() + axis);
+  if (attrs.keep_dims)
+    dims[static_cast<size_t>(axis)] = 1;
+  else
+    dims.erase(dims.begin() + axis);
   const auto ranks = ranks_of_elements(input);
   std::vector<int64_t> result(static_cast<size_t>(lines.outer * lines.inner));
   for (int64_t o = 0; o < lines.outer; ++o) {
@@ -235,7 +240,8 @@ Result<void> evaluate_reverse_sequence(EvalContext& ctx) {
   const int64_t batches = input.dim(attrs.batch_axis);
   const int64_t times = input.dim(attrs.time_axis);
   const auto strides = strides_of(input.dims());
-  if (static_cast<int64_t>(lengths.size()) != batches) return bad_data("ReverseSequence: {} lengths for {} sequences", lengths.size(), batches);
+  if (static_cast<int64_t>(lengths.size()) != batches)
+    return bad_data("ReverseSequence: {} lengths for {} sequences", lengths.size(), batches);
   for (const int64_t length : lengths) {
     if (length < 0 || length > times) return bad_data("ReverseSequence: length {} of at most {}", length, times);
   }

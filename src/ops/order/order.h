@@ -5,14 +5,14 @@
 
 namespace strop::ops {
 
-/// The `k` (late-able) largest or smallest elements along `axis`, best first, and their i64 positions. Of equal elements
-/// the one at the lower position comes first; NaN counts as above all numbers.
+/// The `k` (late-able) largest or smallest elements along `axis`, best first, and their i64 positions. Of equal
+/// elements the one at the lower position comes first; NaN counts as above all numbers.
 struct TopKAttrs {
   int64_t axis = -1;
   bool largest = true;
   Dim k;
-  static constexpr auto fields =
-      std::make_tuple(field("axis", &TopKAttrs::axis), field("largest", &TopKAttrs::largest), field("k", &TopKAttrs::k));
+  static constexpr auto fields = std::make_tuple(field("axis", &TopKAttrs::axis), field("largest", &TopKAttrs::largest),
+                                                 field("k", &TopKAttrs::k));
 };
 extern const Operator kTopK;
 
@@ -22,14 +22,15 @@ struct ArgAttrs {
   int64_t axis = 0;
   bool keep_dims = true;
   bool select_last = false;
-  static constexpr auto fields = std::make_tuple(field("axis", &ArgAttrs::axis), field("keep_dims", &ArgAttrs::keep_dims),
-                                                 field("select_last", &ArgAttrs::select_last));
+  static constexpr auto fields =
+      std::make_tuple(field("axis", &ArgAttrs::axis), field("keep_dims", &ArgAttrs::keep_dims),
+                      field("select_last", &ArgAttrs::select_last));
 };
 extern const Operator kArgMax;
 extern const Operator kArgMin;
 
-/// Sums (CumSum) or products (CumProd) of all elements up to each along `axis` (late-able): without the element itself if
-/// `exclusive`, from the end if `reverse`.
+/// Sums (CumSum) or products (CumProd) of all elements up to each along `axis` (late-able): without the element itself
+/// if `exclusive`, from the end if `reverse`.
 struct CumulativeAttrs {
   int64_t axis = 0;
   bool exclusive = false;
@@ -49,8 +50,8 @@ struct TriluAttrs {
 };
 extern const Operator kTrilu;
 
-/// Operands data, lengths (i64 [batch]). In each sequence of `batch_axis` the first lengths[b] elements along `time_axis`
-/// in reverse order. The axes are 0 and 1.
+/// Operands data, lengths (i64 [batch]). In each sequence of `batch_axis` the first lengths[b] elements along
+/// `time_axis` in reverse order. The axes are 0 and 1.
 struct ReverseSequenceAttrs {
   int64_t batch_axis = 1;
   int64_t time_axis = 0;

@@ -74,7 +74,9 @@ class PadPlan {
 
   // Runs of border elements whose sources inside the window advance evenly are one copy.
   void mirror_border(size_t axis, int64_t begin, int64_t end) {
-    const auto source = [&](int64_t at) { return pad_source(mode_, at - before_[axis], input_[axis].size) + before_[axis]; };
+    const auto source = [&](int64_t at) {
+      return pad_source(mode_, at - before_[axis], input_[axis].size) + before_[axis];
+    };
     while (begin < end) {
       int64_t run = 1;
       const int64_t step = begin + 1 < end ? source(begin + 1) - source(begin) : 0;
@@ -125,7 +127,7 @@ std::optional<std::string> why_not(const Problem& problem) {
 Result<std::unique_ptr<tactics::Launch>> prepare_copy(const tactics::PrepareArgs& args) {
   const Problem& problem = args.problem;
   STROP_ASSIGN(const auto pads, concrete_pads(problem.attrs.as<PadAttrs>(), problem.in(0).rank()));
-  return std::make_unique<CopyLaunch>(PadPlan(problem, pads).steps());
+  return CopyLaunch::make(PadPlan(problem, pads).steps());
 }
 
 constexpr tactics::Tactic kCopy = {

@@ -26,7 +26,8 @@ Result<void> import_pad_attributes(NodeContext& ctx) {
   STROP_ASSIGN(const auto pads, ctx.attr_ints(ctx.opset() < 2 ? "paddings" : "pads"));
   STROP_ASSIGN(const double value, ctx.attr_float("value", 0.0));
   std::vector<ValueId> operands = {ctx.input(0)};
-  if (value != 0 && mode == PadMode::Constant) operands.push_back(ctx.constant_value(Tensor::scalar(input.dtype, value)));
+  if (value != 0 && mode == PadMode::Constant)
+    operands.push_back(ctx.constant_value(Tensor::scalar(input.dtype, value)));
   STROP_ASSIGN(const ValueId output, ctx.emit(kPad, PadAttrs{mode, to_dims(pads), {}}, std::move(operands)));
   return ctx.set_output(0, output);
 }

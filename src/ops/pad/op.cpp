@@ -25,7 +25,8 @@ Result<void> infer_pad(InferContext& ctx) {
   if (!input.has_rank()) return ctx.outputs[0] = Type::unranked(input.dtype), Result<void>();
   if (ctx.has_input(1)) {
     STROP_ASSIGN(const TensorType value, ctx.tensor(1));
-    if (value.dtype != input.dtype) return violates("(C3) the value is {}, the data {}", to_string(value.dtype), to_string(input.dtype));
+    if (value.dtype != input.dtype)
+      return violates("(C3) the value is {}, the data {}", to_string(value.dtype), to_string(input.dtype));
   }
   STROP_ASSIGN(const auto axes, known_axes(ctx, input.rank()));
   const auto pads = dims_field(ctx, "pads", ctx.attrs.as<PadAttrs>().pads);
@@ -35,7 +36,8 @@ Result<void> infer_pad(InferContext& ctx) {
   for (size_t i = 0; i < axes->size(); ++i) {
     Dim& dim = dims[static_cast<size_t>((*axes)[i])];
     dim = pads ? dim + (*pads)[i] + (*pads)[i + axes->size()] : ctx.unbacked();
-    if (dim.is_constant() && dim.constant() < 0) return violates("(C4) the pads of axis {} leave {} elements", (*axes)[i], dim.constant());
+    if (dim.is_constant() && dim.constant() < 0)
+      return violates("(C4) the pads of axis {} leave {} elements", (*axes)[i], dim.constant());
   }
   ctx.outputs[0] = Type(input.dtype, std::move(dims));
   return {};
@@ -51,7 +53,8 @@ Result<void> evaluate_pad(EvalContext& ctx) {
     const int64_t size = input.dims()[i];
     const int64_t padded = size + pads[i].before + pads[i].after;
     if (padded < 0) return bad_data("Pad: the pads of axis {} leave {} elements", i, padded);
-    if (size == 0 && padded > 0 && attrs.mode != PadMode::Constant) return bad_data("Pad: axis {} has no element to repeat", i);
+    if (size == 0 && padded > 0 && attrs.mode != PadMode::Constant)
+      return bad_data("Pad: axis {} has no element to repeat", i);
     auto& table = tables.emplace_back();
     for (int64_t at = 0; at < padded; ++at) {
       const int64_t source = pad_source(attrs.mode, at - pads[i].before, size);

@@ -14,14 +14,14 @@ enum class PadMode : uint8_t {
 template <>
 inline constexpr auto kEnumNames<PadMode> = std::to_array<std::string_view>({"constant", "reflect", "edge", "wrap"});
 
-/// Operands data, value (optional; one element; Constant only). `pads` are the elements to add before each of `axes`, then
-/// those after; negative ones remove. Empty `axes` means all. Both are late-able.
+/// Operands data, value (optional; one element; Constant only). `pads` are the elements to add before each of `axes`,
+/// then those after; negative ones remove. Empty `axes` means all. Both are late-able.
 struct PadAttrs {
   PadMode mode = PadMode::Constant;
   Dims pads;
   Dims axes;
-  static constexpr auto fields = std::make_tuple(field("mode", &PadAttrs::mode), field("pads", &PadAttrs::pads),
-                                                 field("axes", &PadAttrs::axes));
+  static constexpr auto fields =
+      std::make_tuple(field("mode", &PadAttrs::mode), field("pads", &PadAttrs::pads), field("axes", &PadAttrs::axes));
 };
 extern const Operator kPad;
 

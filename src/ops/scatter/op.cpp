@@ -69,7 +69,8 @@ Result<TensorType> check_operands(InferContext& ctx) {
   if (indices.dtype != DType::I32 && indices.dtype != DType::I64) {
     return violates("(C1) indices are {}, not i32 or i64", to_string(indices.dtype));
   }
-  if (updates.dtype != data.dtype) return violates("(C2) updates are {}, the data {}", to_string(updates.dtype), to_string(data.dtype));
+  if (updates.dtype != data.dtype)
+    return violates("(C2) updates are {}, the data {}", to_string(updates.dtype), to_string(data.dtype));
   ctx.outputs[0] = data;
   return data;
 }
@@ -80,7 +81,8 @@ Result<void> infer_scatter_elements(InferContext& ctx) {
   STROP_TRY(normalize_axis(ctx.attrs.as<ScatterElementsAttrs>().axis, data.rank(), "(C3) axis"));
   for (const size_t i : {size_t{1}, size_t{2}}) {
     const TensorType& other = ctx.inputs[i].tensor;
-    if (other.has_rank() && other.rank() != data.rank()) return violates("(C4) operand {} has rank {}, the data {}", i, other.rank(), data.rank());
+    if (other.has_rank() && other.rank() != data.rank())
+      return violates("(C4) operand {} has rank {}, the data {}", i, other.rank(), data.rank());
   }
   return {};
 }
@@ -92,7 +94,8 @@ Result<void> evaluate_scatter_elements(EvalContext& ctx) {
   STROP_ASSIGN(const int64_t axis, normalize_axis(attrs.axis, data.rank(), "(C3) axis"));
   if (indices.dims() != ctx.in(2).dims()) return bad_data("ScatterElements: indices and updates differ in shape");
   for (int64_t i = 0; i < data.rank(); ++i) {
-    if (i != axis && indices.dim(i) > data.dim(i)) return bad_data("ScatterElements: indices are larger than the data in axis {}", i);
+    if (i != axis && indices.dim(i) > data.dim(i))
+      return bad_data("ScatterElements: indices are larger than the data in axis {}", i);
   }
   STROP_ASSIGN(auto targets, load_indices(indices, data.dim(axis), "ScatterElements"));
   const auto strides = strides_of(data.dims());
@@ -108,7 +111,9 @@ Result<void> evaluate_scatter_elements(EvalContext& ctx) {
 std::vector<WorkedCase> scatter_elements_cases() {
   const Tensor picks = store_i64(DType::I64, {2, 3}, std::array<int64_t, 6>{1, 0, -1, 0, 2, 1});
   const Tensor repeated = store_i64(DType::I32, {1, 4}, std::array<int64_t, 4>{1, 1, 0, 1});
-  const auto types = [](DType dtype) { return std::vector<Type>{Type(dtype, {3, 3}), Type(DType::I64, {2, 3}), Type(dtype, {2, 3})}; };
+  const auto types = [](DType dtype) {
+    return std::vector<Type>{Type(dtype, {3, 3}), Type(DType::I64, {2, 3}), Type(dtype, {2, 3})};
+  };
   const std::vector<Type> row = {Type(DType::F32, {2, 5}), Type(DType::I32, {1, 4}), Type(DType::F32, {1, 4})};
   using Attributes = ScatterElementsAttrs;
   return {
@@ -127,7 +132,8 @@ Result<void> infer_scatter_nd(InferContext& ctx) {
   if (!data.has_rank() || !indices.has_rank()) return {};
   if (indices.rank() < 1) return violates("(C3) indices are a scalar");
   const auto tuple = indices.dims().back().as_constant();
-  if (tuple && *tuple > data.rank()) return violates("(C4) tuples of {} indices into data of rank {}", *tuple, data.rank());
+  if (tuple && *tuple > data.rank())
+    return violates("(C4) tuples of {} indices into data of rank {}", *tuple, data.rank());
   return {};
 }
 
@@ -138,7 +144,8 @@ Result<void> evaluate_scatter_nd(EvalContext& ctx) {
   const int64_t tuple = indices.dims().back();
   const int64_t tuples = count_between(indices.dims(), 0, indices.rank() - 1);
   const int64_t slice = count_between(data.dims(), tuple, data.rank());
-  if (updates.count() != tuples * slice) return bad_data("ScatterND: {} updates for {} slices of {}", updates.count(), tuples, slice);
+  if (updates.count() != tuples * slice)
+    return bad_data("ScatterND: {} updates for {} slices of {}", updates.count(), tuples, slice);
   const auto strides = strides_of(data.dims());
   const auto values = load_i64(indices);
   std::vector<int64_t> targets(static_cast<size_t>(updates.count()));
@@ -172,11 +179,14 @@ std::vector<WorkedCase> scatter_nd_cases() {
 Result<void> infer_tensor_scatter(InferContext& ctx) {
   STROP_ASSIGN(const TensorType cache, ctx.tensor(0));
   STROP_ASSIGN(const TensorType update, ctx.tensor(1));
-  if (update.dtype != cache.dtype) return violates("(C1) the update is {}, the cache {}", to_string(update.dtype), to_string(cache.dtype));
+  if (update.dtype != cache.dtype)
+    return violates("(C1) the update is {}, the cache {}", to_string(update.dtype), to_string(cache.dtype));
   if (cache.has_rank()) {
-    STROP_ASSIGN(const int64_t axis, normalize_axis(ctx.attrs.as<TensorScatterAttrs>().axis, cache.rank(), "(C2) axis"));
+    STROP_ASSIGN(const int64_t axis,
+                 normalize_axis(ctx.attrs.as<TensorScatterAttrs>().axis, cache.rank(), "(C2) axis"));
     if (axis == 0) return violates("(C2) axis 0 is the batch");
-    if (update.has_rank() && update.rank() != cache.rank()) return violates("(C3) the update has rank {}, the cache {}", update.rank(), cache.rank());
+    if (update.has_rank() && update.rank() != cache.rank())
+      return violates("(C3) the update has rank {}, the cache {}", update.rank(), cache.rank());
   }
   ctx.outputs[0] = cache;
   return {};
@@ -214,7 +224,8 @@ Result<void> evaluate_tensor_scatter(EvalContext& ctx) {
 
 std::vector<WorkedCase> tensor_scatter_cases() {
   const Tensor positions = Tensor::of_i64({1, 3});
-  const std::vector<Type> types = {Type(DType::F32, {2, 3, 5, 4}), Type(DType::F32, {2, 3, 2, 4}), Type(DType::I64, {2})};
+  const std::vector<Type> types = {Type(DType::F32, {2, 3, 5, 4}), Type(DType::F32, {2, 3, 2, 4}),
+                                   Type(DType::I64, {2})};
   return {
       {"linear_f32", TensorScatterAttrs{}, types, 1, {{2, positions}}},
       {"circular_f32", TensorScatterAttrs{-2, true}, types, 1, {{2, Tensor::of_i64({4, 0})}}},

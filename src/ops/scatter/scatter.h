@@ -8,20 +8,21 @@ namespace strop::ops {
 /// What happens to an element that an update meets. None replaces it; of several updates the last one stays.
 enum class ScatterReduction : uint8_t { None, Add, Mul, Max, Min };
 template <>
-inline constexpr auto kEnumNames<ScatterReduction> = std::to_array<std::string_view>({"none", "add", "mul", "max", "min"});
+inline constexpr auto kEnumNames<ScatterReduction> = std::to_array<std::string_view>({"none", "add", "mul", "max",
+                                                                                      "min"});
 
 /// Operands data, indices, updates (one shape, data's rank). data with updates[i][j]… met at
 /// [i][…indices[i][j]… at `axis`…].
 struct ScatterElementsAttrs {
   int64_t axis = 0;
   ScatterReduction reduction = ScatterReduction::None;
-  static constexpr auto fields = std::make_tuple(field("axis", &ScatterElementsAttrs::axis),
-                                                 field("reduction", &ScatterElementsAttrs::reduction));
+  static constexpr auto fields =
+      std::make_tuple(field("axis", &ScatterElementsAttrs::axis), field("reduction", &ScatterElementsAttrs::reduction));
 };
 extern const Operator kScatterElements;
 
-/// Operands data, indices, updates. The last axis of `indices` holds index tuples into data's first axes; updates hold a
-/// slice of data for each: indices[:-1] + data[tuple length:].
+/// Operands data, indices, updates. The last axis of `indices` holds index tuples into data's first axes; updates hold
+/// a slice of data for each: indices[:-1] + data[tuple length:].
 struct ScatterNDAttrs {
   ScatterReduction reduction = ScatterReduction::None;
   static constexpr auto fields = std::make_tuple(field("reduction", &ScatterNDAttrs::reduction));

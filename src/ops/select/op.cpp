@@ -1,5 +1,3 @@
-#include "ops/select/select.h"
-
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -8,6 +6,7 @@
 #include "ops/element_order.h"
 #include "ops/families.h"
 #include "ops/late.h"
+#include "ops/select/select.h"
 
 namespace strop::ops {
 namespace {
@@ -50,7 +49,8 @@ Result<void> evaluate_compress(EvalContext& ctx) {
   const auto condition = load_i64(ctx.in(1));
   for (size_t i = 0; i < condition.size(); ++i) {
     if (condition[i] == 0) continue;
-    if (static_cast<int64_t>(i) >= data.dim(axis)) return bad_data("Compress: condition {} of an axis of {}", i, data.dim(axis));
+    if (static_cast<int64_t>(i) >= data.dim(axis))
+      return bad_data("Compress: condition {} of an axis of {}", i, data.dim(axis));
     picks.push_back(static_cast<int64_t>(i));
   }
   ctx.outputs[0] = take_slices(data, axis, picks, ctx.threads);
@@ -61,7 +61,11 @@ std::vector<WorkedCase> compress_cases() {
   const Tensor condition = store_i64(DType::Bool, {3}, std::array<int64_t, 3>{0, 1, 1});
   return {
       {"rows_f32", CompressAttrs{false, 0}, {Type(DType::F32, {3, 4}), Type(DType::Bool, {3})}, 1, {{1, condition}}},
-      {"columns_i64", CompressAttrs{false, -1}, {Type(DType::I64, {2, 5}), Type(DType::Bool, {3})}, 1, {{1, condition}}},
+      {"columns_i64",
+       CompressAttrs{false, -1},
+       {Type(DType::I64, {2, 5}), Type(DType::Bool, {3})},
+       1,
+       {{1, condition}}},
       {"flat_f16", CompressAttrs{}, {Type(DType::F16, {2, 3}), Type(DType::Bool, {3})}, 1, {{1, condition}}},
   };
 }

@@ -19,14 +19,15 @@ extern const Operator kCompress;
 extern const Operator kNonZero;
 
 /// The distinct slices along `axis`, or with `flatten` the distinct elements; ascending if `sorted`, else in order of
-/// first occurrence. Results: them; and i64 vectors: where each occurs first, which of them each input slice is, how often
-/// each occurs.
+/// first occurrence. Results: them; and i64 vectors: where each occurs first, which of them each input slice is, how
+/// often each occurs.
 struct UniqueAttrs {
   bool flatten = true;
   int64_t axis = 0;
   bool sorted = true;
-  static constexpr auto fields = std::make_tuple(field("flatten", &UniqueAttrs::flatten),
-                                                 field("axis", &UniqueAttrs::axis), field("sorted", &UniqueAttrs::sorted));
+  static constexpr auto fields =
+      std::make_tuple(field("flatten", &UniqueAttrs::flatten), field("axis", &UniqueAttrs::axis),
+                      field("sorted", &UniqueAttrs::sorted));
 };
 extern const Operator kUnique;
 

@@ -22,7 +22,8 @@ Tensor mask(const std::vector<int64_t>& values) {
 TEST(Compress, KeepsWhatTheConditionNames) {
   EXPECT_EQ(run(kCompress, CompressAttrs{false, 1}, {counting({2, 3}), mask({0, 1})}), "f32[2, 1] 1 4");
   EXPECT_EQ(run(kCompress, CompressAttrs{}, {counting({2, 2}), mask({0, 1, 0, 1})}), "f32[2] 1 3");
-  EXPECT_EQ(infer(kCompress, CompressAttrs{false, 0}, {Type(DType::F32, {2, 3}), Type(DType::Bool, {2})}), "f32[?.0, 3]");
+  EXPECT_EQ(infer(kCompress, CompressAttrs{false, 0}, {Type(DType::F32, {2, 3}), Type(DType::Bool, {2})}),
+            "f32[?.0, 3]");
 }
 
 TEST(NonZero, Coordinates) {
@@ -38,7 +39,8 @@ TEST(Unique, Elements) {
 }
 
 TEST(Unique, Slices) {
-  EXPECT_EQ(run(kUnique, UniqueAttrs{false, 0, true}, {i64({3, 2}, {5, 0, 1, 2, 5, 0})}, 2), "i64[2, 2] 1 2 5 0; i64[2] 1 0");
+  EXPECT_EQ(run(kUnique, UniqueAttrs{false, 0, true}, {i64({3, 2}, {5, 0, 1, 2, 5, 0})}, 2),
+            "i64[2, 2] 1 2 5 0; i64[2] 1 0");
   EXPECT_EQ(run(kUnique, UniqueAttrs{false, -1, true}, {i64({2, 3}, {1, 0, 1, 2, 3, 2})}, 3),
             "i64[2, 2] 0 1 3 2; i64[2] 1 0; i64[3] 1 0 1");
 }

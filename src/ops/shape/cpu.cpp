@@ -27,9 +27,13 @@ class ValuesLaunch final : public Launch {
 };
 
 using Prepared = Result<std::unique_ptr<Launch>>;
-Prepared launch_of(std::vector<int64_t> values) { return std::make_unique<ValuesLaunch>(std::move(values)); }
+std::unique_ptr<Launch> launch_of(std::vector<int64_t> values) {
+  return std::make_unique<ValuesLaunch>(std::move(values));
+}
 
-Prepared prepare_dims_tensor(const PrepareArgs& args) { return launch_of(bound(args.problem.attrs.as<DimsTensorAttrs>().dims)); }
+Prepared prepare_dims_tensor(const PrepareArgs& args) {
+  return launch_of(bound(args.problem.attrs.as<DimsTensorAttrs>().dims));
+}
 
 Prepared prepare_shape(const PrepareArgs& args) {
   const auto& attrs = args.problem.attrs.as<ShapeAttrs>();
@@ -43,7 +47,8 @@ std::optional<std::string> why_not(const Problem& problem) {
   return std::nullopt;
 }
 
-constexpr tactics::Tactic tactic_of(std::string_view name, std::string_view op, Prepared (*prepare)(const PrepareArgs&)) {
+constexpr tactics::Tactic tactic_of(std::string_view name, std::string_view op,
+                                    Prepared (*prepare)(const PrepareArgs&)) {
   return {.name = name, .numerics = tactics::Numerics::Exact, .op = op, .why_not = why_not, .prepare = prepare};
 }
 constexpr tactics::Tactic kDimsTensorValues = tactic_of("DimsTensor.cpu.values", "DimsTensor", prepare_dims_tensor);

@@ -11,8 +11,8 @@ namespace {
 using ir::ValueId;
 using onnx::NodeContext;
 
-// Constants become a constant, symbols a DimsTensor. Dimensions that depend on data keep the operand, so that the order of
-// computation stays visible in the graph.
+// Constants become a constant, symbols a DimsTensor. Dimensions that depend on data keep the operand, so that the order
+// of computation stays visible in the graph.
 Result<void> finish(NodeContext& ctx, const Dims& dims, bool scalar, const Operator& by_operand, Attrs attrs) {
   if (const auto values = as_constants(dims)) {
     const Tensor vector = Tensor::of_i64(*values);

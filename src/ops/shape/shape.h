@@ -5,8 +5,8 @@
 
 namespace strop::ops {
 
-/// An i64 vector of the given dimensions, or with `scalar` the only one as a scalar. No operands: the values come from the
-/// symbols, on the host.
+/// An i64 vector of the given dimensions, or with `scalar` the only one as a scalar. No operands: the values come from
+/// the symbols, on the host.
 struct DimsTensorAttrs {
   Dims dims;
   bool scalar = false;
@@ -15,8 +15,8 @@ struct DimsTensorAttrs {
 };
 extern const Operator kDimsTensor;
 
-/// The operand's dimensions [start, end) as an i64 vector; negative bounds count from the end, both are clamped. Used where
-/// the dimensions are known only when the data are; otherwise import makes DimsTensor.
+/// The operand's dimensions [start, end) as an i64 vector; negative bounds count from the end, both are clamped. Used
+/// where the dimensions are known only when the data are; otherwise import makes DimsTensor.
 struct ShapeAttrs {
   int64_t start = 0;
   int64_t end = INT64_MAX;

@@ -37,10 +37,11 @@ Result<std::unique_ptr<Launch>> prepare_split(const PrepareArgs& args) {
     for (size_t j = 0; j < axes.size(); ++j) axes[j].src_stride = input[j].src_stride;
     const auto at = static_cast<size_t>(axis);
     const int64_t size = axes[at].size;
-    steps.push_back({0, StridedCopy(std::move(axes), tactics::element_bytes(problem.in(0)), first), static_cast<int>(i)});
+    steps.push_back(
+        {0, StridedCopy(std::move(axes), tactics::element_bytes(problem.in(0)), first), static_cast<int>(i)});
     first += size * input[at].src_stride;
   }
-  return std::make_unique<CopyLaunch>(std::move(steps));
+  return CopyLaunch::make(std::move(steps));
 }
 
 // Bytes of zero first, then the window that both sides share.
@@ -66,7 +67,7 @@ Result<std::unique_ptr<Launch>> prepare_center_crop_pad(const PrepareArgs& args)
   std::vector<CopyLaunch::Step> steps;
   if (pads) steps.push_back({CopyLaunch::kZeros, StridedCopy(std::move(all), bytes)});
   steps.push_back({0, StridedCopy(std::move(axes), bytes, from, to)});
-  return std::make_unique<CopyLaunch>(std::move(steps));
+  return CopyLaunch::make(std::move(steps));
 }
 
 constexpr tactics::Tactic kSliceCopy = {

@@ -117,7 +117,8 @@ Result<void> import_center_crop_pad(NodeContext& ctx) {
     operands.push_back(ctx.input(1));
     extras.late.push_back({"shape", 1});
   }
-  STROP_ASSIGN(const ValueId output, ctx.emit(kCenterCropPad, std::move(attrs), std::move(operands), std::move(extras)));
+  STROP_ASSIGN(const ValueId output,
+               ctx.emit(kCenterCropPad, std::move(attrs), std::move(operands), std::move(extras)));
   return ctx.set_output(0, output);
 }
 

@@ -10,8 +10,8 @@
 namespace strop::ops {
 namespace {
 
-// Exporters write INT32_MAX or INT64_MAX (or their negatives) for "to the end": beyond any axis of unknown size. Where the
-// size is known, bounds are exact as far as arithmetic on them cannot overflow.
+// Exporters write INT32_MAX or INT64_MAX (or their negatives) for "to the end": beyond any axis of unknown size. Where
+// the size is known, bounds are exact as far as arithmetic on them cannot overflow.
 int64_t far_bound(const Dim& size) { return size.is_constant() ? INT64_MAX / 2 : INT32_MAX; }
 
 // The fields as far as inference knows them.
@@ -129,7 +129,8 @@ Result<void> evaluate_split(EvalContext& ctx) {
   int64_t total = 0;
   for (const int64_t size : sizes) total += size;
   if (total != input.dim(axis) || std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) {
-    return bad_data("Split: the sizes {} do not add up to the {} of axis {}", to_string(attrs.sizes), input.dim(axis), axis);
+    return bad_data("Split: the sizes {} do not add up to the {} of axis {}", to_string(attrs.sizes), input.dim(axis),
+                    axis);
   }
   const int64_t outer = count_between(input.dims(), 0, axis);
   const int64_t inner = count_between(input.dims(), axis + 1, input.rank());
@@ -237,7 +238,8 @@ Result<std::vector<ConcreteSlice>> concrete_slices(const SliceAttrs& attrs, cons
   if (attrs.steps.empty()) steps.assign(starts.size(), 1);
   STROP_ASSIGN(const auto axes, normalize_axes(axis_values, rank, "(C1) slice"));
   if (starts.size() != axes.size() || ends.size() != axes.size() || steps.size() != axes.size()) {
-    return violates("(C2) {} axes, {} starts, {} ends, {} steps", axes.size(), starts.size(), ends.size(), steps.size());
+    return violates("(C2) {} axes, {} starts, {} ends, {} steps", axes.size(), starts.size(), ends.size(),
+                    steps.size());
   }
   std::vector<ConcreteSlice> parts;
   for (const int64_t size : dims) parts.push_back({0, size, 1});

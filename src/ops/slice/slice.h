@@ -5,9 +5,9 @@
 
 namespace strop::ops {
 
-/// Along axes[i] the elements starts[i], starts[i] + steps[i], … before ends[i]. Negative starts and ends count from the
-/// axis' end; both are then clamped to the axis, so that a far end means "all". Axes that are not named are kept whole.
-/// Empty `axes` means 0, 1, …; empty `steps` means 1. All four fields are late-able.
+/// Along axes[i] the elements starts[i], starts[i] + steps[i], … before ends[i]. Negative starts and ends count from
+/// the axis' end; both are then clamped to the axis, so that a far end means "all". Axes that are not named are kept
+/// whole. Empty `axes` means 0, 1, …; empty `steps` means 1. All four fields are late-able.
 struct SliceAttrs {
   Dims axes;
   Dims starts;
@@ -35,8 +35,8 @@ struct ConcreteSlice {
 };
 Result<std::vector<ConcreteSlice>> concrete_slices(const SliceAttrs& attrs, const std::vector<int64_t>& dims);
 
-/// Consecutive parts of `sizes` along `axis`, one output each; `sizes` is late-able. Import makes Slices where the sizes
-/// are known.
+/// Consecutive parts of `sizes` along `axis`, one output each; `sizes` is late-able. Import makes Slices where the
+/// sizes are known.
 struct SplitAttrs {
   int64_t axis = 0;
   Dims sizes;
@@ -44,8 +44,8 @@ struct SplitAttrs {
 };
 extern const Operator kSplit;
 
-/// Along axes[i] (empty: all) exactly shape[i] elements: cut centred where there are more, padded with zeros centred where
-/// there are fewer. An odd surplus is cut, or padded, one more at the end. `shape` is late-able.
+/// Along axes[i] (empty: all) exactly shape[i] elements: cut centred where there are more, padded with zeros centred
+/// where there are fewer. An odd surplus is cut, or padded, one more at the end. `shape` is late-able.
 struct CenterCropPadAttrs {
   std::vector<int64_t> axes;
   Dims shape;

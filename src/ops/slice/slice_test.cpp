@@ -37,7 +37,9 @@ TEST(Slice, EveryBoundOfASymbolicSliceAgreesWithTheConcreteOne) {
   const AxisSlice part = slice_axis(s, start, Dim(4), 1);
   for (int64_t size = 0; size < 7; ++size) {
     for (int64_t from = -6; from < 7; ++from) {
-      const auto lookup = [&](const std::string& name) { return std::optional<int64_t>(name == "s" ? size : from + 6); };
+      const auto lookup = [&](const std::string& name) {
+        return std::optional<int64_t>(name == "s" ? size : from + 6);
+      };
       const AxisSlice exact = slice_axis(Dim(size), Dim(from), Dim(4), 1);
       EXPECT_EQ(part.count.evaluate(lookup), exact.count.constant()) << size << " from " << from;
     }
@@ -56,11 +58,13 @@ TEST(Slice, Late) {
   const std::vector<Type> types = {Type(DType::F32, {s, 4}), Type(DType::I64, {1}), Type(DType::I64, {1})};
   EXPECT_EQ(infer(kSlice, SliceAttrs{{1}, {}, {}, {}}, types, {late}), "f32[s, ?.0]");
   EXPECT_EQ(infer(kSlice, SliceAttrs{}, types, {late}), "f32[?.0, 4]");
-  EXPECT_EQ(run(kSlice, SliceAttrs{}, {counting({3}), Tensor::of_i64({1}), Tensor::of_i64({3})}, 1, late), "f32[2] 1 2");
+  EXPECT_EQ(run(kSlice, SliceAttrs{}, {counting({3}), Tensor::of_i64({1}), Tensor::of_i64({3})}, 1, late),
+            "f32[2] 1 2");
 }
 
 TEST(Slice, Errors) {
-  EXPECT_EQ(infer(kSlice, SliceAttrs{{0}, {0}, {1}, {0}}, {Type(DType::F32, {3})}), "error: (C3) the step of axis 0 is 0");
+  EXPECT_EQ(infer(kSlice, SliceAttrs{{0}, {0}, {1}, {0}}, {Type(DType::F32, {3})}),
+            "error: (C3) the step of axis 0 is 0");
   EXPECT_EQ(infer(kSlice, SliceAttrs{{0}, {0, 1}, {1}, {}}, {Type(DType::F32, {3})}),
             "error: (C2) 1 axes with 2 starts, ends or steps");
 }

@@ -15,7 +15,8 @@ TEST(Transpose, MovesElements) {
   EXPECT_EQ(run(kTranspose, TransposeAttrs{{1, 2, 0}}, {testing::counting({2, 1, 3})}), "f32[1, 3, 2] 0 3 1 4 2 5");
   EXPECT_EQ(run(kTranspose, TransposeAttrs{}, {testing::counting({2, 1, 2})}), "f32[2, 1, 2] 0 2 1 3");
   EXPECT_EQ(run(kTranspose, TransposeAttrs{{1, 0}}, {Tensor::of_strings({1, 2}, {"a", "b"})}), "string[2, 1] a b");
-  EXPECT_EQ(run(kTranspose, TransposeAttrs{{1, 0}}, {store_i64(DType::I4, {2, 3}, std::vector<int64_t>{1, 2, 3, -4, -5, -6})}),
+  EXPECT_EQ(run(kTranspose, TransposeAttrs{{1, 0}},
+                {store_i64(DType::I4, {2, 3}, std::vector<int64_t>{1, 2, 3, -4, -5, -6})}),
             "i4[3, 2] 1 -4 2 -5 3 -6");
 }
 

@@ -10,8 +10,8 @@ namespace {
 std::optional<std::string> why_not(const tactics::Problem& problem) { return tactics::why_not_bytes(problem.in(0)); }
 
 Result<std::unique_ptr<tactics::Launch>> prepare_copy(const tactics::PrepareArgs& args) {
-  return tactics::copy_operand(kernels::StridedCopy(kernels::dense_axes(args.problem.in_dims(0)),
-                                                    tactics::element_bytes(args.problem.in(0))));
+  return tactics::copy_operand(
+      kernels::StridedCopy(kernels::dense_axes(args.problem.in_dims(0)), tactics::element_bytes(args.problem.in(0))));
 }
 
 constexpr tactics::Tactic tactic_of(std::string_view name, std::string_view op) {

@@ -32,8 +32,8 @@ Result<void> import_reshape(NodeContext& ctx) {
     target = ctx.known(1);
   }
   if (!target) {
-    return finish(ctx, ctx.emit(kReshape, ReshapeAttrs{{}, copy_zeros}, {ctx.input(0), ctx.input(1)},
-                                {.late = {{"shape", 1}}}));
+    return finish(
+        ctx, ctx.emit(kReshape, ReshapeAttrs{{}, copy_zeros}, {ctx.input(0), ctx.input(1)}, {.late = {{"shape", 1}}}));
   }
   const auto resolved = resolve_reshape(*target, copy_zeros, input.shape);
   if (!resolved.ok()) return ctx.node_error(resolved.error().code, resolved.error().message);
@@ -60,7 +60,8 @@ Result<void> import_flatten(NodeContext& ctx) {
 Result<void> import_with_axes(NodeContext& ctx, ReshapeRule rule) {
   if (ctx.opset() < 13) {
     const bool required = rule == ReshapeRule::Unsqueeze;
-    STROP_ASSIGN(const auto axes, ctx.attr_ints("axes", required ? std::nullopt : std::optional<std::vector<int64_t>>{std::in_place}));
+    STROP_ASSIGN(const auto axes,
+                 ctx.attr_ints("axes", required ? std::nullopt : std::optional<std::vector<int64_t>>{std::in_place}));
     return import_by_rule(ctx, rule, axes);
   }
   if (!ctx.has_input(1)) return import_by_rule(ctx, rule, {});
@@ -77,8 +78,8 @@ Result<void> import_identity(NodeContext& ctx) { return ctx.set_output(0, ctx.in
 
 std::span<const onnx::Importer> view_importers() {
   static constexpr std::array kImporters = {
-      onnx::Importer{"Reshape", import_reshape},     onnx::Importer{"Flatten", import_flatten},
-      onnx::Importer{"Squeeze", import_squeeze},     onnx::Importer{"Unsqueeze", import_unsqueeze},
+      onnx::Importer{"Reshape", import_reshape},   onnx::Importer{"Flatten", import_flatten},
+      onnx::Importer{"Squeeze", import_squeeze},   onnx::Importer{"Unsqueeze", import_unsqueeze},
       onnx::Importer{"Identity", import_identity},
   };
   return kImporters;

@@ -33,7 +33,8 @@ Result<void> evaluate_reshape(EvalContext& ctx) {
   STROP_ASSIGN(const Dims dims, resolve_reshape(attrs.shape, attrs.copy_zeros, to_dims(input.dims())));
   const auto values = bound(dims);
   if (element_count(values) != input.count()) {
-    return bad_data("Reshape of {} elements {} to {}", input.count(), to_string(to_dims(input.dims())), to_string(dims));
+    return bad_data("Reshape of {} elements {} to {}", input.count(), to_string(to_dims(input.dims())),
+                    to_string(dims));
   }
   ctx.outputs[0] = input.reshaped(values);
   return {};
@@ -115,7 +116,8 @@ Result<Dims> resolve_reshape(const Dims& target, bool copy_zeros, const Shape& i
       open = i;
     } else if (copy_zeros && input) {
       if (i >= input->size()) {
-        return violates("(C4) the target {} copies dimension {} of an operand of rank {}", to_string(target), i, input->size());
+        return violates("(C4) the target {} copies dimension {} of an operand of rank {}", to_string(target), i,
+                        input->size());
       }
       dims[i] = (*input)[i];
     }
@@ -132,9 +134,11 @@ Result<Dims> resolve_reshape(const Dims& target, bool copy_zeros, const Shape& i
     }
     return dims;
   }
-  if (rest == Dim(0)) return violates("(C5) the -1 of {} cannot be told: the other dimensions are empty", to_string(target));
+  if (rest == Dim(0))
+    return violates("(C5) the -1 of {} cannot be told: the other dimensions are empty", to_string(target));
   if (both_constant && total.constant() % rest.constant() != 0) {
-    return violates("(C5) {} elements of {} cannot be split into {}", total.constant(), to_string(*input), to_string(target));
+    return violates("(C5) {} elements of {} cannot be split into {}", total.constant(), to_string(*input),
+                    to_string(target));
   }
   dims[*open] = floor_div(total, rest);
   return dims;
@@ -151,7 +155,8 @@ Result<std::optional<Dims>> reshape_by_rule(ReshapeRule rule, const std::vector<
     return std::optional(Dims{product(front), product(back)});
   }
   const int64_t axes_rank = rule == ReshapeRule::Unsqueeze ? rank + static_cast<int64_t>(axes.size()) : rank;
-  STROP_ASSIGN(auto normal, normalize_axes(axes, axes_rank, rule == ReshapeRule::Squeeze ? "(C1) squeeze" : "(C1) unsqueeze"));
+  STROP_ASSIGN(auto normal,
+               normalize_axes(axes, axes_rank, rule == ReshapeRule::Squeeze ? "(C1) squeeze" : "(C1) unsqueeze"));
   if (rule == ReshapeRule::Squeeze) return squeezed(normal, input);
   Dims result = input;
   std::sort(normal.begin(), normal.end());

@@ -5,8 +5,8 @@
 
 namespace strop::ops {
 
-/// Reshape to `shape`, late-able. An entry of -1 is what remains of the element count (at most one). With `copy_zeros` an
-/// entry of constant 0 keeps the operand's dimension of the same axis; import resolves both wherever it can.
+/// Reshape to `shape`, late-able. An entry of -1 is what remains of the element count (at most one). With `copy_zeros`
+/// an entry of constant 0 keeps the operand's dimension of the same axis; import resolves both wherever it can.
 struct ReshapeAttrs {
   Dims shape;
   bool copy_zeros = false;
@@ -15,8 +15,8 @@ struct ReshapeAttrs {
 };
 extern const Operator kReshape;
 
-/// The target with its -1 and copied zeros resolved against the operand's shape, where that is known; entries that cannot
-/// be resolved stay. Errors: (C2)–(C5) of Reshape.
+/// The target with its -1 and copied zeros resolved against the operand's shape, where that is known; entries that
+/// cannot be resolved stay. Errors: (C2)–(C5) of Reshape.
 Result<Dims> resolve_reshape(const Dims& target, bool copy_zeros, const Shape& input);
 
 /// Which shape a ReshapeByRule makes.

@@ -29,7 +29,8 @@ TEST(Reshape, LateTarget) {
   const std::vector<LateField> late = {{"shape", 1}};
   EXPECT_EQ(infer(kReshape, ReshapeAttrs{}, {data, Type(DType::I64, {2})}, {late}), "f32[?.0, ?.1]");
   EXPECT_EQ(infer(kReshape, ReshapeAttrs{}, {data, Type(DType::I64, {s})}, {late}), "f32[*]");
-  EXPECT_EQ(infer(kReshape, ReshapeAttrs{}, {data, Type(DType::I64, {2})}, {late, {{}, Dims{b * Dim(2), 3}}}), "f32[2*b, 3]");
+  EXPECT_EQ(infer(kReshape, ReshapeAttrs{}, {data, Type(DType::I64, {2})}, {late, {{}, Dims{b * Dim(2), 3}}}),
+            "f32[2*b, 3]");
   EXPECT_EQ(run(kReshape, ReshapeAttrs{{}, true}, {testing::counting({2, 2}), Tensor::of_i64({-1, 0})}, 1, late),
             "f32[2, 2] 0 1 2 3");
 }
@@ -37,7 +38,8 @@ TEST(Reshape, LateTarget) {
 TEST(Reshape, Errors) {
   const std::vector<Type> data = {Type(DType::F32, {2, 3})};
   EXPECT_EQ(infer(kReshape, ReshapeAttrs{{-1, -1}}, data), "error: (C3) the target [-1, -1] has more than one -1");
-  EXPECT_EQ(infer(kReshape, ReshapeAttrs{{4, -1}}, data), "error: (C5) 6 elements of [2, 3] cannot be split into [4, -1]");
+  EXPECT_EQ(infer(kReshape, ReshapeAttrs{{4, -1}}, data),
+            "error: (C5) 6 elements of [2, 3] cannot be split into [4, -1]");
   EXPECT_EQ(infer(kReshape, ReshapeAttrs{{5}}, data), "error: (C5) [2, 3] has 6 elements, the target [5] has 5");
   EXPECT_EQ(infer(kReshape, ReshapeAttrs{{2, 3, 0}, true}, data),
             "error: (C4) the target [2, 3, 0] copies dimension 2 of an operand of rank 2");
@@ -55,7 +57,8 @@ TEST(ReshapeByRule, FollowsTheOperand) {
   EXPECT_EQ(infer(kReshapeByRule, by(ReshapeRule::Flatten, {4}), data), "f32[4*b*s, 1]");
   EXPECT_EQ(infer(kReshapeByRule, by(ReshapeRule::Squeeze, {-3}), data), "f32[b, s, 4]");
   EXPECT_EQ(infer(kReshapeByRule, by(ReshapeRule::Squeeze, {}), data), "f32[*]");
-  EXPECT_EQ(infer(kReshapeByRule, by(ReshapeRule::Squeeze, {3}), data), "error: (C3) axis 3 to squeeze has size 4, not 1");
+  EXPECT_EQ(infer(kReshapeByRule, by(ReshapeRule::Squeeze, {3}), data),
+            "error: (C3) axis 3 to squeeze has size 4, not 1");
   EXPECT_EQ(infer(kReshapeByRule, by(ReshapeRule::Unsqueeze, {-1, 0}), data), "f32[1, b, 1, s, 4, 1]");
   EXPECT_EQ(infer(kReshapeByRule, by(ReshapeRule::Flatten, {1}), {Type::unranked(DType::I8)}), "i8[?.0, ?.1]");
   EXPECT_EQ(run(kReshapeByRule, by(ReshapeRule::Squeeze, {}), {testing::counting({1, 2, 1})}), "f32[2] 0 1");
