@@ -62,10 +62,14 @@ class Cursor {
 
 template <class T>
 void fill(char* dst, const char* value, int64_t count, int64_t stride) {
+  constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
   T element;
   std::memcpy(&element, value, sizeof(T));
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(dst + i * stride * static_cast<int64_t>(sizeof(T)), &element, sizeof(T));
+  if (stride == 1) {  // apart, so that it becomes vector stores
+    for (int64_t i = 0; i < count; ++i) std::memcpy(dst + i * kBytes, &element, sizeof(T));
+  } else {
+    for (int64_t i = 0; i < count; ++i) std::memcpy(dst + i * stride * kBytes, &element, sizeof(T));
+  }
 }
 
 template <class T>
@@ -161,16 +165,27 @@ void StridedCopy::copy_items(int64_t begin, int64_t end, const char* src, char* 
   }
 }
 
-// Few long runs, cut into pieces that workers share.
-void StridedCopy::copy_chunks(const char* src, char* dst, Threads& threads) const {
-  const int64_t run_bytes = inner_.size * element_bytes_;
-  const int64_t chunks = (run_bytes + kGrainBytes - 1) / kGrainBytes;
-  parallel_for(threads, items_ * chunks, 1, [&](int64_t begin, int64_t end, int) {
+// Few long lines, cut into pieces that workers share.
+void StridedCopy::copy_pieces(const char* src, char* dst, Threads& threads) const {
+  const int64_t length = kGrainBytes / element_bytes_;
+  const int64_t pieces = (inner_.size + length - 1) / length;
+  parallel_for(threads, items_ * pieces, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t index = begin; index < end; ++index) {
-      const Cursor cursor(outer_, index / chunks);
-      const int64_t first = index % chunks * kGrainBytes;
-      std::memcpy(dst + cursor.dst + first, src + cursor.src + first,
-                  static_cast<size_t>(std::min(kGrainBytes, run_bytes - first)));
+      const Cursor cursor(outer_, index / pieces);
+      const int64_t first = index % pieces * length;
+      const CopyAxis piece{std::min(length, inner_.size - first), inner_.src_stride, inner_.dst_stride};
+      char* to = dst + cursor.dst + first * inner_.dst_stride * element_bytes_;
+      const char* from = src + cursor.src + first * inner_.src_stride * element_bytes_;
+      if (method_ == Method::Runs) {
+        std::memcpy(to, from, static_cast<size_t>(piece.size * element_bytes_));
+        continue;
+      }
+      with_element_type(element_bytes_, [&]<class T>(T) {
+        if (method_ == Method::Fill)
+          fill<T>(to, from, piece.size, piece.dst_stride);
+        else
+          copy_elements<T>(to, from, piece);
+      });
     }
   });
 }
@@ -188,7 +203,7 @@ void StridedCopy::run(const void* src, void* dst, Threads& threads) const {
     }
     return;
   }
-  if (method_ == Method::Runs && item_bytes >= 2 * kGrainBytes) return copy_chunks(from, to, threads);
+  if (method_ != Method::Transposed && item_bytes >= 2 * kGrainBytes) return copy_pieces(from, to, threads);
   parallel_for(threads, items_, kGrainBytes / item_bytes,
                [&](int64_t begin, int64_t end, int) { copy_items(begin, end, from, to); });
 }

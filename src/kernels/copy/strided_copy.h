@@ -42,7 +42,7 @@ class StridedCopy {
   void choose_method();
   bool widen_elements();
   void copy_items(int64_t begin, int64_t end, const char* src, char* dst) const;
-  void copy_chunks(const char* src, char* dst, Threads& threads) const;
+  void copy_pieces(const char* src, char* dst, Threads& threads) const;
 
   Method method_ = Method::Nothing;
   int64_t element_bytes_ = 1;

@@ -46,6 +46,8 @@ void check(const Copy& copy, int64_t src_count, int64_t dst_count) {
 
 TEST(StridedCopy, Dense) { check({dense_axes({3, 5, 7})}, 105, 105); }
 TEST(StridedCopy, LongRunIsSharedOut) { check({dense_axes({300001})}, 300001, 300001); }
+TEST(StridedCopy, LongFillIsSharedOut) { check({{{300001, 0, 1}}, 1, 0}, 2, 300001); }
+TEST(StridedCopy, LongStridedLineIsSharedOut) { check({{{200001, 2, 1}}}, 400002, 200001); }
 TEST(StridedCopy, Matrix) { check({{{53, 1, 37}, {37, 53, 1}}}, 53 * 37, 53 * 37); }
 TEST(StridedCopy, BatchOfMatrices) { check({{{3, 200, 200}, {20, 1, 10}, {10, 20, 1}}}, 600, 600); }
 TEST(StridedCopy, PairsBecomeWiderElements) { check({{{9, 2, 10}, {5, 18, 2}, {2, 1, 1}}}, 90, 90); }

@@ -34,8 +34,8 @@ Result<void> import_gather_nd(NodeContext& ctx) {
 std::span<const onnx::Importer> gather_importers() {
   static constexpr std::array kImporters = {
       onnx::Importer{"Gather", import_gather},
-      onnx::Importer{"GatherElements", import_gather_elements},
-      onnx::Importer{"GatherND", import_gather_nd},
+      onnx::Importer{"GatherElements", import_gather_elements, 11},
+      onnx::Importer{"GatherND", import_gather_nd, 11},
   };
   return kImporters;
 }

@@ -43,16 +43,15 @@ Result<void> import_slice(NodeContext& ctx) {
   return ctx.set_output(0, output);
 }
 
-// Where each part of a Split ends along the axis, from its sizes or, without sizes, from equal parts: of
-// ceil(size / count) elements with num_outputs (the last one smaller), else of size / count, which must divide.
-Result<Dims> split_ends(NodeContext& ctx, const std::optional<Dims>& sizes, const Dim& size) {
-  const auto count = static_cast<int64_t>(ctx.output_count());
+// Where each part of a Split ends along the axis: by `sizes`, or else `count` equal parts, of ceil(size / count) elements
+// since opset 18 (the last part is smaller), of size / count, which must divide, before.
+Result<Dims> split_ends(NodeContext& ctx, const std::optional<Dims>& sizes, int64_t count, const Dim& size) {
   Dims ends;
   if (sizes) {
     Dim end(0);
     for (const Dim& part : *sizes) ends.push_back(end = end + part);
-    if (static_cast<int64_t>(sizes->size()) != count) {
-      return ctx.invalid("{} split sizes for {} outputs", sizes->size(), count);
+    if (sizes->size() < ctx.output_count()) {
+      return ctx.invalid("{} split sizes for {} outputs", sizes->size(), ctx.output_count());
     }
     if (size.is_constant() && end.is_constant() && !(size == end)) {
       return ctx.invalid("the split sizes add up to {}, the axis has {}", end.constant(), size.constant());
@@ -70,12 +69,9 @@ Result<Dims> split_ends(NodeContext& ctx, const std::optional<Dims>& sizes, cons
 Result<void> import_split(NodeContext& ctx) {
   STROP_ASSIGN(const TensorType input, ctx.tensor(0));
   STROP_ASSIGN(const int64_t axis, ctx.attr_int("axis", 0));
-  if (ctx.opset() >= 18 && ctx.has_attr("num_outputs")) {
-    STROP_ASSIGN(const int64_t count, ctx.attr_int("num_outputs"));
-    if (count != static_cast<int64_t>(ctx.output_count())) {
-      return ctx.invalid("num_outputs is {}, the node has {} outputs", count, ctx.output_count());
-    }
-  }
+  const auto outputs_named = static_cast<int64_t>(ctx.output_count());
+  STROP_ASSIGN(const int64_t count, ctx.attr_int("num_outputs", outputs_named));
+  if (count < outputs_named) return ctx.invalid("num_outputs is {}, the node has {} outputs", count, outputs_named);
   std::optional<Dims> sizes;
   if (ctx.has_attr("split")) {
     STROP_ASSIGN(const auto values, ctx.attr_ints("split"));
@@ -95,7 +91,7 @@ Result<void> import_split(NodeContext& ctx) {
     if (!normal.ok()) return ctx.node_error(normal.error().code, normal.error().message);
     size = input.dim(*normal);
   }
-  const auto ends = split_ends(ctx, sizes, size);
+  const auto ends = split_ends(ctx, sizes, count, size);
   if (!ends.ok()) return ends.error();
   for (size_t i = 0; i < ends->size(); ++i) {
     if (!ctx.wants_output(i)) continue;
@@ -129,7 +125,7 @@ std::span<const onnx::Importer> slice_importers() {
       onnx::Importer{"Slice", import_slice_attributes, 1, 9},
       onnx::Importer{"Slice", import_slice, 10},
       onnx::Importer{"Split", import_split},
-      onnx::Importer{"CenterCropPad", import_center_crop_pad},
+      onnx::Importer{"CenterCropPad", import_center_crop_pad, 18},
   };
   return kImporters;
 }

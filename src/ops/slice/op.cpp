@@ -104,7 +104,7 @@ Result<void> infer_split(InferContext& ctx) {
   STROP_ASSIGN(const TensorType input, ctx.tensor(0));
   const auto& attrs = ctx.attrs.as<SplitAttrs>();
   const auto sizes = dims_field(ctx, "sizes", attrs.sizes);
-  if (sizes && sizes->size() != ctx.outputs.size()) {
+  if (sizes && sizes->size() < ctx.outputs.size()) {
     return violates("(C2) {} sizes for {} outputs", sizes->size(), ctx.outputs.size());
   }
   int64_t axis = 0;
