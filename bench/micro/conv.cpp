@@ -1,4 +1,4 @@
-// Convolution kernels on the layers of ResNet-50 and MobileNetV2: GFLOP/s of direct convolution (two operations per
+// Convolution kernels on layers of ResNet-50, MobileNetV2 and others: GFLOP/s of direct convolution (two operations per
 // multiply-add, whatever the method does inside), best and median, beside the multiply-add peak of the same moment.
 //
 //   bench_conv [SUBSTRING] [--threads=N] [--seconds=S] [--k-block=N] [--pixel-block=N]
@@ -17,6 +17,9 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "kernels/pool/pool.h"
+#include "kernels/transpose/transpose.h"
 
 namespace strop::kernels {
 namespace {
@@ -148,6 +151,47 @@ Rate measure(const ConvProblem& problem, ConvMethod method, Threads& threads, co
   return {flops / times.front(), flops / times[times.size() / 2]};
 }
 
+/// One line for work that is bound by memory: GB/s, bytes read once and written once.
+void bench_memory(const Options& options, const std::string& name, int64_t floats,
+                  const std::function<void(Threads&)>& body) {
+  if (name.find(options.only) == std::string::npos) return;
+  for (const int count : options.threads ? std::vector<int>{options.threads} : std::vector<int>{1, 2}) {
+    const auto threads = make_thread_pool(count);
+    std::vector<double> times;
+    body(*threads);
+    for (double total = 0; total < options.seconds || times.size() < 5; total += times.back()) {
+      times.push_back(seconds_of([&] { body(*threads); }));
+    }
+    std::sort(times.begin(), times.end());
+    const double gigabytes = static_cast<double>(floats) * sizeof(float) / 1e9;
+    fmt::print("{:<50} {:>8}  {:>8.1f} / {:>7.1f} GB/s\n", name, count, gigabytes / times.front(),
+               gigabytes / times[times.size() / 2]);
+  }
+}
+
+void bench_pool_and_transpose(const Options& options) {
+  std::vector<float> from(112 * 112 * 64, 1.0F);
+  std::vector<float> to(from.size());
+  PoolProblem p{.in = {1, 112, 112}, .channels = 64, .out = {1, 56, 56}};
+  p.window.kernel = {1, 3, 3};
+  p.window.stride = {1, 2, 2};
+  p.window.pad_begin = p.window.pad_end = {0, 1, 1};
+  bench_memory(options, "pool 112x112x64 max 3x3 s2", (112 * 112 + 56 * 56) * 64,
+               [&](Threads& t) { pool(p, from.data(), to.data(), t); });
+  p.kind = PoolKind::Average;
+  bench_memory(options, "pool 112x112x64 average 3x3 s2", (112 * 112 + 56 * 56) * 64,
+               [&](Threads& t) { pool(p, from.data(), to.data(), t); });
+  const PoolProblem g{.kind = PoolKind::Average, .in = {1, 7, 7}, .channels = 2048};
+  bench_memory(options, "pool 7x7x2048 global average", 50 * 2048,
+               [&](Threads& t) { global_pool(g, from.data(), to.data(), t); });
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{64, 56 * 56}, {56 * 56, 64}, {3, 224 * 224}}) {
+    bench_memory(options, fmt::format("transpose {} x {}", rows, cols), 2 * rows * cols,
+                 [&, r = rows, c = cols](Threads& t) {
+                   transpose({.rows = r, .cols = c}, sizeof(float), from.data(), to.data(), t);
+                 });
+  }
+}
+
 void bench(const Options& options) {
   const std::vector<int> counts = options.threads ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
   fmt::print("{:<34} {:<15} {:>8}  {:>18} {:>8}\n", "layer", "method", "threads", "GFLOP/s best/median", "of peak");
@@ -166,6 +210,7 @@ void bench(const Options& options) {
       }
     }
   }
+  bench_pool_and_transpose(options);
   fmt::print("multiply-add peak of one core: {:.1f} GFLOP/s\n", peak_gflops());
 }
 

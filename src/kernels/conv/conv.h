@@ -70,8 +70,10 @@ enum class ConvMethod {
   Depthwise,
   /// Few channels per group: channels per group a power of two up to 16, as many out as in; vectorised over channels.
   GroupedDirect,
-  /// Winograd F(2x2, 3x3) and F(4x4, 3x3) (Lavin and Gray 2015): 2.25 and 4 times fewer multiplications. The error is
-  /// about 2 and 20 times that of the direct sum.
+  /// Winograd F(2x2, 3x3) and F(4x4, 3x3) (Lavin and Gray 2015): 2.25 and 4 times fewer multiplications. Over 128 input
+  /// channels the rms error is 0.6 and 1.8 times that of ImplicitGemm (measured), but it follows the largest values of
+  /// a
+  /// tile, not the output's own; a NaN or infinity in the input spreads over its tile, as NaN.
   Winograd2,
   Winograd4,
   /// ConvTranspose: for every output phase an ImplicitGemm over the taps that meet it. Never refuses a transposed

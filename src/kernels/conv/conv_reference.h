@@ -89,10 +89,9 @@ inline std::vector<CpuTarget> targets() {
 inline double tolerance(ConvMethod method, double magnitude, int64_t length) {
   constexpr double kEpsilon = 6e-8;
   const double direct = kEpsilon * (2.0 + std::sqrt(static_cast<double>(length))) * (magnitude + 2.0);
-  // Winograd mixes neighbouring outputs, so its error follows the largest sum of the tile, not this one; the transforms
-  // of F(4x4) have entries of up to 5 and 8 and cancel.
-  if (method == ConvMethod::Winograd2) return 8 * direct + kEpsilon * 8 * static_cast<double>(length);
-  if (method == ConvMethod::Winograd4) return 32 * direct + kEpsilon * 64 * static_cast<double>(length);
+  // Winograd mixes neighbouring outputs: its error follows the largest sum of the tile, not this one.
+  if (method == ConvMethod::Winograd2) return 2 * direct + kEpsilon * static_cast<double>(length);
+  if (method == ConvMethod::Winograd4) return 4 * direct + 2 * kEpsilon * static_cast<double>(length);
   return direct;
 }
 

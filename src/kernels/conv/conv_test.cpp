@@ -343,5 +343,31 @@ TEST(Conv, NanAndInfinityPropagate) {
   }
 }
 
+/// Root mean square error of one method on a padded 3x3 convolution with many channels.
+double rms_error(ConvMethod method) {
+  const ConvProblem p = make2d(1, 15, 128, 16, 3, 1, 1);
+  const ConvPlan plan = plan_conv(p, method);
+  const auto input = random_floats(15 * 16 * 128, 11);
+  const auto weights = random_floats(16 * 128 * 9, 12);
+  const Reference expected = reference(p, input, weights);
+  std::vector<float> packed(packed_weight_bytes(plan) / sizeof(float));
+  pack_weights(plan, weights.data(), packed.data());
+  std::vector<float> output(expected.sum.size());
+  std::vector<std::byte> workspace(conv_workspace_bytes(plan, 1));
+  SingleThread threads;
+  run_conv(plan, {input.data(), packed.data(), output.data(), workspace.data()}, {}, threads);
+  double sum = 0;
+  for (size_t i = 0; i < output.size(); ++i) sum += std::pow(static_cast<double>(output[i]) - expected.sum[i], 2);
+  return std::sqrt(sum / static_cast<double>(output.size()));
+}
+
+TEST(Conv, WinogradIsNearlyAsAccurateAsTheDirectSum) {
+  const double direct = rms_error(ConvMethod::ImplicitGemm);
+  RecordProperty("winograd2", std::to_string(rms_error(ConvMethod::Winograd2) / direct));
+  RecordProperty("winograd4", std::to_string(rms_error(ConvMethod::Winograd4) / direct));
+  EXPECT_LT(rms_error(ConvMethod::Winograd2), 1.5 * direct);
+  EXPECT_LT(rms_error(ConvMethod::Winograd4), 3.0 * direct);
+}
+
 }  // namespace
 }  // namespace strop::kernels::conv_test
