@@ -37,12 +37,14 @@ Result<void> check_type(const Port& port, const Type& declared, const Value& giv
   }
   if (!type.has_rank()) return {};
   if (type.rank() != tensor.rank()) {
-    return bad_input(port, declared, fmt::format("the tensor given has rank {}: {}", tensor.rank(), to_string(tensor.type())));
+    return bad_input(port, declared,
+                     fmt::format("the tensor given has rank {}: {}", tensor.rank(), to_string(tensor.type())));
   }
   for (int64_t axis = 0; axis < type.rank(); ++axis) {
     const auto expected = type.dim(axis).as_constant();
     if (expected && *expected != tensor.dim(axis)) {
-      return bad_input(port, declared, fmt::format("axis {} is {} in the tensor given, not {}", axis, tensor.dim(axis), *expected));
+      return bad_input(port, declared,
+                       fmt::format("axis {} is {} in the tensor given, not {}", axis, tensor.dim(axis), *expected));
     }
   }
   return {};

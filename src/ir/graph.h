@@ -1,6 +1,6 @@
 /// The typed graph: operators and values in topological order. Regions (branches of If, bodies of Loop and Scan) are
-/// graphs of their own that see nothing of the outside: what a region needs arrives as parameters, because the node takes
-/// the captured values as operands.
+/// graphs of their own that see nothing of the outside: what a region needs arrives as parameters, because the node
+/// takes the captured values as operands.
 #pragma once
 
 #include <map>
@@ -26,23 +26,23 @@ inline constexpr int32_t kNone = -1;
 struct Constant {
   Tensor tensor;
   std::vector<std::string> origins;  ///< ONNX initializer names; empty if made by the compiler
-  std::string recipe;                ///< "" for the initializer itself, else what was done, for example "transpose(1,0)"
+  std::string recipe;  ///< "" for the initializer itself, else what was done, for example "transpose(1,0)"
 };
 
 /// One value. It has exactly one source: a graph input, a node's output, or a constant.
 struct ValueInfo {
   Type type;
-  std::string name;                  ///< the ONNX tensor's name where there is one, else ""
+  std::string name;  ///< the ONNX tensor's name where there is one, else ""
   NodeId producer = kNone;
   std::shared_ptr<const Constant> constant;
-  std::optional<Dims> known;         ///< symbolic contents of a small integer tensor (rank 0 or 1)
+  std::optional<Dims> known;  ///< symbolic contents of a small integer tensor (rank 0 or 1)
 };
 
 struct Node {
   const ops::Operator* op = nullptr;
   ops::Attrs attrs;
-  std::vector<ValueId> inputs;       ///< kNone for an absent optional operand
-  std::vector<ValueId> outputs;      ///< all exist; unused ones simply have no uses
+  std::vector<ValueId> inputs;   ///< kNone for an absent optional operand
+  std::vector<ValueId> outputs;  ///< all exist; unused ones simply have no uses
   std::vector<ops::LateField> late;
   std::vector<std::shared_ptr<Graph>> regions;
   std::vector<std::string> sources;  ///< names of the ONNX nodes it came from; never empty after import
@@ -51,7 +51,7 @@ struct Node {
 };
 
 struct Port {
-  std::string name;                  ///< ONNX name of the graph input or output
+  std::string name;  ///< ONNX name of the graph input or output
   ValueId value = kNone;
 };
 
@@ -59,7 +59,7 @@ class Graph {
  public:
   std::string name;
   std::vector<Port> inputs;
-  std::vector<Port> outputs;         ///< one value may serve several outputs; an input may be an output
+  std::vector<Port> outputs;  ///< one value may serve several outputs; an input may be an output
 
   // Values and nodes are addressed by index, which stays valid until compact().
   ValueInfo& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
@@ -84,7 +84,7 @@ class Graph {
     std::vector<ops::LateField> late;
     std::vector<std::shared_ptr<Graph>> regions;
     std::vector<std::string> sources;
-    int32_t unbacked_number = kNone;   ///< kNone: the next one
+    int32_t unbacked_number = kNone;  ///< kNone: the next one
   };
   /// Infers the output types, appends the node at the end of the order and returns it. Error: inference failed.
   Result<NodeId> add_node(NewNode node);
@@ -99,11 +99,12 @@ class Graph {
   /// reinfer for every node in order; so that a type that became more specific reaches all that depend on it.
   Result<bool> reinfer_all();
   /// Types from scratch for these parameters (one per graph input): how a region is inferred. Returns the types of the
-  /// graph's outputs. Nothing is kept from before, so that Loop may call it with ever wider types until they hold.
+  /// graph's outputs. Nothing is kept from before (unless the parameters are the same), so that Loop may call it with
+  /// ever wider types until they hold.
   Result<std::vector<Type>> infer_region(const std::vector<Type>& parameters);
 
-  /// Redirects every use of `from` (operands and graph outputs) to `to`. Keeps the more specific type; moves the name if
-  /// `to` has none.
+  /// Redirects every use of `from` (operands and graph outputs) to `to`. Keeps the more specific type; moves the name
+  /// if `to` has none.
   void replace_uses(ValueId from, ValueId to);
   /// Marks the node dead. Its outputs must have no uses left.
   void erase(NodeId id);
@@ -152,7 +153,8 @@ std::string describe(const Graph& graph, NodeId id);
 Result<void> verify(const Graph& graph);
 
 /// Text form (ir/text.h shows it); parse_text reads it back, against a catalogue, and printing that gives the
-/// same text. Constants above `max_constant_elements` print as a digest; reading those back takes the table of constants.
+/// same text. Constants above `max_constant_elements` print as a digest; reading those back takes the table of
+/// constants.
 struct TextOptions {
   int64_t max_constant_elements = 16;
   bool sources = false;
@@ -171,8 +173,8 @@ struct InterpretOptions {
   /// Called after each node with its outputs, for bisecting and calibration; may be empty.
   std::optional<FunctionRef<void(const Graph&, NodeId, const std::vector<Value>&)>> observe;
 };
-/// `inputs` in the order of graph.inputs; their dtypes and shapes are checked against the declared ones first (the error
-/// names the input). Results in the order of graph.outputs. A value is dropped after its last use.
+/// `inputs` in the order of graph.inputs; their dtypes and shapes are checked against the declared ones first (the
+/// error names the input). Results in the order of graph.outputs. A value is dropped after its last use.
 Result<std::vector<Value>> interpret(const Graph& graph, std::vector<Value> inputs, Threads& threads,
                                      const InterpretOptions& options = {});
 

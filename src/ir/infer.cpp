@@ -73,7 +73,8 @@ Result<Inferred> infer_node(const Graph& graph, const Node& node) {
   ctx.known_outputs.resize(node.outputs.size());
   ctx.late = resolved.late;
   const auto region_infer = [&](size_t region, const std::vector<Type>& parameters) {
-    STROP_CHECK(region < node.regions.size(), "{} asks for region {} of {}", node.op->name, region, node.regions.size());
+    STROP_CHECK(region < node.regions.size(), "{} asks for region {} of {}", node.op->name, region,
+                node.regions.size());
     return node.regions[region]->infer_region(parameters);
   };
   const ops::InferContext::RegionInfer regions(region_infer);
@@ -136,16 +137,29 @@ Result<std::vector<Type>> Graph::infer_region(const std::vector<Type>& parameter
     return error(ErrorCode::InvalidModel, "the subgraph '{}' takes {} values, but is given {}", name, inputs.size(),
                  parameters.size());
   }
-  for (size_t i = 0; i < parameters.size(); ++i) value(inputs[i].value).type = parameters[i];
+  const auto results_now = [&] {
+    std::vector<Type> results;
+    for (const Port& port : outputs) results.push_back(value(port.value).type);
+    return results;
+  };
+  bool same = true;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Type& type = value(inputs[i].value).type;
+    same = same && type == parameters[i];
+    type = parameters[i];
+  }
+  if (same) {  // what was learnt since then stays true
+    STROP_TRY(reinfer_all());
+    return results_now();
+  }
   for (const NodeId id : order_) {
     auto inferred = infer_node(*this, node(id));
     if (!inferred.ok()) return in_context(inferred.error(), describe(*this, id));
     set_types(id, inferred->outputs);
-    for (size_t i = 0; i < inferred->known.size(); ++i) value(node(id).outputs[i]).known = std::move(inferred->known[i]);
+    for (size_t i = 0; i < inferred->known.size(); ++i)
+      value(node(id).outputs[i]).known = std::move(inferred->known[i]);
   }
-  std::vector<Type> results;
-  for (const Port& port : outputs) results.push_back(value(port.value).type);
-  return results;
+  return results_now();
 }
 
 }  // namespace strop::ir

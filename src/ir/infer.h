@@ -15,8 +15,8 @@ inline constexpr int64_t kMaxKnownElements = 64;
 /// The contents of a small i32 or i64 tensor of rank 0 or 1; nullopt for others.
 std::optional<Dims> known_contents(const Tensor& tensor);
 
-/// Attributes in which every late field is filled in whose operand is constant or has known contents, and the fields that
-/// stay late. Error: a constant of the wrong kind.
+/// Attributes in which every late field is filled in whose operand is constant or has known contents, and the fields
+/// that stay late. Error: a constant of the wrong kind.
 struct ResolvedLate {
   ops::Attrs attrs;
   std::vector<ops::LateField> late;

@@ -37,7 +37,8 @@ Schedule make_schedule(const Graph& graph) {
   }
   for (const Port& port : graph.outputs) last_step[static_cast<size_t>(port.value)] = -1;
   for (size_t i = 0; i < last_step.size(); ++i) {
-    if (last_step[i] >= 0) schedule.steps[static_cast<size_t>(last_step[i])].last_uses.push_back(static_cast<ValueId>(i));
+    if (last_step[i] >= 0)
+      schedule.steps[static_cast<size_t>(last_step[i])].last_uses.push_back(static_cast<ValueId>(i));
   }
   return schedule;
 }
@@ -48,7 +49,8 @@ class Interpreter {
 
   Result<std::vector<Value>> run(const Graph& graph, std::vector<Value> inputs, SymbolValues symbols) {
     std::vector<Value> values(graph.value_count());
-    for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<size_t>(graph.inputs[i].value)] = std::move(inputs[i]);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      values[static_cast<size_t>(graph.inputs[i].value)] = std::move(inputs[i]);
     inputs.clear();
     for (const Schedule::Step& step : schedule_of(graph).steps) {
       STROP_TRY(run_step(graph, step, values, symbols));
@@ -104,7 +106,8 @@ class Interpreter {
     SymbolValues symbols(&outer);
     for (size_t i = 0; i < parameters.size(); ++i) {
       const Type& declared = region.value(region.inputs[i].value).type;
-      if (declared.is_tensor() && parameters[i].is_tensor()) symbols.bind(declared.tensor, parameters[i].tensor().dims());
+      if (declared.is_tensor() && parameters[i].is_tensor())
+        symbols.bind(declared.tensor, parameters[i].tensor().dims());
     }
     return run(region, std::move(parameters), std::move(symbols));
   }

@@ -123,7 +123,8 @@ TEST(Interpret, ObservesEveryNodeAndDropsDeadValues) {
   std::vector<int> alive;
   const auto observe = [&](const Graph&, NodeId, const std::vector<Value>& values) {
     owners.push_back(values[0].tensor().owner());
-    alive.push_back(static_cast<int>(std::count_if(owners.begin(), owners.end(), [](auto& p) { return !p.expired(); })));
+    alive.push_back(
+        static_cast<int>(std::count_if(owners.begin(), owners.end(), [](auto& p) { return !p.expired(); })));
   };
   InterpretOptions options;
   options.observe.emplace(observe);

@@ -13,7 +13,8 @@ const ops::Catalogue& test_operators();
 struct FillAttrs {
   Dims dims;
   double value = 1;
-  static constexpr auto fields = std::make_tuple(ops::field("dims", &FillAttrs::dims), ops::field("value", &FillAttrs::value));
+  static constexpr auto fields =
+      std::make_tuple(ops::field("dims", &FillAttrs::dims), ops::field("value", &FillAttrs::value));
 };
 
 /// Number of evaluations of Minus so far on this thread: tells whether something ran.

@@ -10,8 +10,8 @@
 ///         region "else" …
 ///   }
 ///
-/// A value is called by its name, quoted if that is not made of letters, digits, '_', '.' and '/' (or of digits only), or
-/// by a number. `_` is an absent operand. Attributes at their defaults are left out. `#` starts a comment.
+/// A value is called by its name, quoted if that is not made of letters, digits, '_', '.' and '/' (or of digits only),
+/// or by a number. `_` is an absent operand. Attributes at their defaults are left out. `#` starts a comment.
 #pragma once
 
 #include <string_view>

@@ -116,8 +116,8 @@ class Parser {
       const std::string digest(cursor_.until(" \n"));
       const auto found = constants_.find(digest);
       if (found == constants_.end()) {
-        return cursor_.fail(fmt::format("constant {} is only a digest ({}); its tensor must be given with the text",
-                                        label, digest));
+        return cursor_.fail(
+            fmt::format("constant {} is only a digest ({}); its tensor must be given with the text", label, digest));
       }
       constant.tensor = found->second;
     }
@@ -157,7 +157,8 @@ class Parser {
       STROP_ASSIGN(Type type, parse_one_type(text));
       types.push_back(std::move(type));
     }
-    if (types.size() != results.size()) return cursor_.fail(fmt::format("{} results, but {} types", results.size(), types.size()));
+    if (types.size() != results.size())
+      return cursor_.fail(fmt::format("{} results, but {} types", results.size(), types.size()));
     std::vector<std::shared_ptr<Graph>> declared_regions;
     while (node.op->has_regions && cursor_.peek() == 'r') {
       STROP_ASSIGN(auto region, parse_graph("region"));
@@ -209,38 +210,10 @@ class Parser {
   Result<void> parse_attrs(Graph::NewNode& node) {
     node.attrs = node.op->make_attrs();
     if (!cursor_.take("{")) return {};
-    while (!cursor_.take("}")) {
-      const std::string name(cursor_.word());
-      STROP_TRY(cursor_.expect("="));
-      std::string text(cursor_.until(",}"));
-      // Two results of a scalar program are separated by a comma too: a new field has a name and '='.
-      while (cursor_.peek() == ',' && !next_is_field()) {
-        cursor_.take(",");
-        text += ", " + std::string(cursor_.until(",}"));
-      }
-      STROP_TRY(set_attr(node, name, text));
-      cursor_.take(",");
-    }
-    return {};
-  }
-
-  bool next_is_field() const {
-    TextCursor ahead = cursor_;
-    ahead.take(",");
-    return !ahead.word().empty() && ahead.peek() == '=';
-  }
-
-  Result<void> set_attr(Graph::NewNode& node, const std::string& name, const std::string& text) const {
-    for (const ops::NamedField& field : node.attrs.fields()) {
-      if (field.name != name) continue;
-      auto value = ops::parse_field(text, field.value);
-      if (!value.ok()) return cursor_.fail(fmt::format("{} of {}: {}", name, node.op->name, value.error().message));
-      auto changed = node.attrs.with(name, *value);
-      if (!changed.ok()) return cursor_.fail(fmt::format("{}: {}", node.op->name, changed.error().message));
-      node.attrs = std::move(*changed);
-      return {};
-    }
-    return cursor_.fail(fmt::format("{} has no attribute '{}'", node.op->name, name));
+    auto attrs = node.attrs.parse(cursor_.until("}"));
+    if (!attrs.ok()) return cursor_.fail(fmt::format("{}: {}", node.op->name, attrs.error().message));
+    node.attrs = std::move(*attrs);
+    return cursor_.expect("}");
   }
 
   Result<void> parse_late(Graph::NewNode& node) {

@@ -10,7 +10,8 @@ namespace strop::ir {
 
 bool is_plain_name(std::string_view name) {
   const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '/';
   };
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   return !name.empty() && std::all_of(name.begin(), name.end(), plain) && !std::all_of(name.begin(), name.end(), digit);
@@ -146,7 +147,9 @@ void add_constants(const Graph& graph, ConstantTable& table) {
 
 }  // namespace
 
-std::string to_text(const Graph& graph, const TextOptions& options) { return Printer(graph, options, "").print("graph"); }
+std::string to_text(const Graph& graph, const TextOptions& options) {
+  return Printer(graph, options, "").print("graph");
+}
 
 ConstantTable constant_table(const Graph& graph) {
   ConstantTable table;

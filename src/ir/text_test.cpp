@@ -93,8 +93,8 @@ TEST(Text, LargeConstantsPrintAsDigestAndNeedTheTable) {
   const std::string text = to_text(graph);
   const std::string digest = constant_digest(Tensor(DType::F32, {5, 5}));
   EXPECT_THAT(text, HasSubstr("%0 = constant f32[5, 5] " + digest));
-  EXPECT_EQ(parse_error(text), "line 2: constant %0 is only a digest (" + digest +
-                                   "); its tensor must be given with the text");
+  EXPECT_EQ(parse_error(text),
+            "line 2: constant %0 is only a digest (" + digest + "); its tensor must be given with the text");
   auto again = parse_text(text, test_operators(), constant_table(graph));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(to_text(**again), text);
@@ -102,7 +102,9 @@ TEST(Text, LargeConstantsPrintAsDigestAndNeedTheTable) {
 }
 
 TEST(Text, DigestSeesTypeAndContents) {
-  const auto of = [](DType dtype, std::vector<int64_t> dims) { return constant_digest(Tensor(dtype, std::move(dims))); };
+  const auto of = [](DType dtype, std::vector<int64_t> dims) {
+    return constant_digest(Tensor(dtype, std::move(dims)));
+  };
   EXPECT_NE(of(DType::F32, {4, 5}), of(DType::F32, {5, 4}));
   EXPECT_NE(of(DType::F32, {4, 5}), of(DType::I32, {4, 5}));
   EXPECT_NE(constant_digest(Tensor::of_i64({1, 2})), constant_digest(Tensor::of_i64({2, 1})));
@@ -114,13 +116,14 @@ TEST(Text, CommentsAndSpacingAreFree) {
 }
 
 TEST(Text, ErrorsNameTheLine) {
-  EXPECT_EQ(parse_error("graph \"g\" (x: f32[2]) -> (y = %0) {\n  %0 = Plop(%x) : f32[2]\n}"), "line 2: no operator 'Plop'");
+  EXPECT_EQ(parse_error("graph \"g\" (x: f32[2]) -> (y = %0) {\n  %0 = Plop(%x) : f32[2]\n}"),
+            "line 2: no operator 'Plop'");
   EXPECT_EQ(parse_error("graph \"g\" (x: f32[2]) -> (y = %0) {\n  %0 = Minus(%q) : f32[2]\n}"),
             "line 2: no value 'q' before this");
   EXPECT_EQ(parse_error("graph \"g\" (x: f32[2]) -> (y = %0) {\n  %0 = Minus(%x) : f32[3]\n}"),
             "line 2: result 0 of Minus is f32[2], not f32[3]");
   EXPECT_EQ(parse_error("graph \"g\" (x: f32[2]) -> (y = %0) {\n  %0 = Fill() {size=3} : f32[3]\n}"),
-            "line 2: Fill has no attribute 'size'");
+            "line 2: Fill: there is no attribute 'size'");
   EXPECT_EQ(parse_error("graph \"g\" (x: f32[2], b: i64[2]) -> (y = %0) {\n  %0 = Plus(%x, %b) : f32[2]\n}"),
             "line 2: Plus: (C1) operands are f32 and i64");
   EXPECT_EQ(parse_error("graph \"g\" () -> () {\n  %a = constant f32[2] {1}\n}"),

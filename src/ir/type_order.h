@@ -1,5 +1,5 @@
-/// How specific types are: a constant dimension says more than a symbol, a symbol more than one known only when the data
-/// are, any rank more than none.
+/// How specific types are: a constant dimension says more than a symbol, a symbol more than one known only when the
+/// data are, any rank more than none.
 #pragma once
 
 #include "tensor/type.h"

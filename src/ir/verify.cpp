@@ -31,7 +31,8 @@ class Verifier {
   /// The value is an input, a constant, or the result of a live node.
   bool defined(ValueId id) const {
     const ValueInfo& info = graph_.value(id);
-    return info.constant || is_input_[static_cast<size_t>(id)] || (info.producer != kNone && graph_.node(info.producer).alive);
+    return info.constant || is_input_[static_cast<size_t>(id)] ||
+           (info.producer != kNone && graph_.node(info.producer).alive);
   }
 
   /// Each value has one source.
@@ -65,8 +66,9 @@ class Verifier {
       for (const ValueId input : graph_.node(id).inputs) {
         if (input == kNone) continue;
         if (!exists(input)) return broken(fmt::format("{}: operand {} is not a value", where, input));
-        if (!defined(input)) return broken(fmt::format("{}: operand '{}' ({}) is computed by no live node", where,
-                                                       graph_.value(input).name, input));
+        if (!defined(input))
+          return broken(
+              fmt::format("{}: operand '{}' ({}) is computed by no live node", where, graph_.value(input).name, input));
         const NodeId producer = graph_.value(input).producer;
         if (producer != kNone && !done[static_cast<size_t>(producer)]) {
           return broken(fmt::format("{} stands before {}, whose result it uses", where, describe(graph_, producer)));
@@ -108,7 +110,8 @@ class Verifier {
     for (const ops::LateField& late : node.late) {
       const bool present = late.operand >= 0 && static_cast<size_t>(late.operand) < node.inputs.size() &&
                            node.inputs[static_cast<size_t>(late.operand)] != kNone;
-      if (!present) return broken(fmt::format("{}: late field '{}' has no operand {}", where, late.field, late.operand));
+      if (!present)
+        return broken(fmt::format("{}: late field '{}' has no operand {}", where, late.field, late.operand));
       if (!names.contains(late.field)) return broken(fmt::format("{}: no field '{}' can be late", where, late.field));
     }
     return {};

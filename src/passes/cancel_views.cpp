@@ -1,5 +1,5 @@
-/// Transposes and reshapes that undo each other, or do nothing, go; pairs become one. Each rule looks at one node and the
-/// node before it, so that repeating the pass handles chains.
+/// Transposes and reshapes that undo each other, or do nothing, go; pairs become one. Each rule looks at one node and
+/// the node before it, so that repeating the pass handles chains.
 #include <algorithm>
 #include <numeric>
 

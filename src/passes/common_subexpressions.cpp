@@ -1,4 +1,5 @@
-/// Computes equal things once: nodes with the same operator, attributes, operands and regions, and small equal constants.
+/// Computes equal things once: nodes with the same operator, attributes, operands and regions, and small equal
+/// constants.
 #include <map>
 
 #include "ir/constant_text.h"

@@ -13,12 +13,13 @@ namespace {
 
 constexpr Knob<bool> kEnabled{{.name = "passes.fold_constants", .help = "compute what does not depend on the inputs"}};
 constexpr std::string_view kGrowthValues[] = {"1", "8", "64"};
-constexpr Knob<int64_t> kGrowth{{.name = "passes.fold_growth",
-                                 .help = "a folded result may be this many times as large as the constants it comes from",
-                                 .default_value = "8",
-                                 .values = kGrowthValues,
-                                 .min = 0,
-                                 .max = 1 << 20}};
+constexpr Knob<int64_t> kGrowth{
+    {.name = "passes.fold_growth",
+     .help = "a folded result may be this many times as large as the constants it comes from",
+     .default_value = "8",
+     .values = kGrowthValues,
+     .min = 0,
+     .max = 1 << 20}};
 constexpr const KnobInfo* kKnobs[] = {&kGrowth.info};
 
 /// Results up to this size may always be folded.
@@ -101,8 +102,9 @@ class Folder {
     for (const std::string& symbol : resolved->attrs.symbols()) {
       if (symbol.starts_with('?')) return {};
     }
-    std::vector<ir::ValueId> operands(node.inputs.begin(),
-                                      node.inputs.begin() + static_cast<std::ptrdiff_t>(ops::own_operands(node.inputs.size(), node.late)));
+    std::vector<ir::ValueId> operands(
+        node.inputs.begin(),
+        node.inputs.begin() + static_cast<std::ptrdiff_t>(ops::own_operands(node.inputs.size(), node.late)));
     for (ops::LateField& late : resolved->late) {
       operands.push_back(node.inputs[static_cast<size_t>(late.operand)]);
       late.operand = static_cast<int32_t>(operands.size()) - 1;
@@ -160,7 +162,8 @@ class Folder {
     for (const ir::ValueId output : node.outputs) {
       const Type& type = graph_.value(output).type;
       if (!type.is_tensor()) return false;
-      if (type.tensor.is_static()) after += byte_size(type.tensor.dtype, element_count(*as_constants(type.tensor.dims())));
+      if (type.tensor.is_static())
+        after += byte_size(type.tensor.dtype, element_count(*as_constants(type.tensor.dims())));
     }
     return after <= kSmallBytes || after <= before * ctx_.route.get(kGrowth);
   }

@@ -10,11 +10,14 @@
 
 namespace strop::passes {
 
-/// How often each value is used (graph outputs count), as of construction; `forget` and `add` keep it up to date by hand.
+/// How often each value is used (graph outputs count), as of construction; `forget` and `add` keep it up to date by
+/// hand.
 class UseCounts {
  public:
   explicit UseCounts(const ir::Graph& graph);
-  int operator[](ir::ValueId id) const { return static_cast<size_t>(id) < counts_.size() ? counts_[static_cast<size_t>(id)] : 0; }
+  int operator[](ir::ValueId id) const {
+    return static_cast<size_t>(id) < counts_.size() ? counts_[static_cast<size_t>(id)] : 0;
+  }
   bool single(ir::ValueId id) const { return (*this)[id] == 1; }
 
  private:

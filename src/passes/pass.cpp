@@ -45,7 +45,8 @@ Result<void> check_after(const Pass& pass, ir::Graph& graph) {
   return {};
 }
 
-Result<PassReport> run_pass(const Pass& pass, ir::Graph& graph, const PassContext& ctx, const RunPassesOptions& options) {
+Result<PassReport> run_pass(const Pass& pass, ir::Graph& graph, const PassContext& ctx,
+                            const RunPassesOptions& options) {
   PassReport report;
   report.name = pass.name;
   report.nodes_before = report.nodes_after = count_nodes(graph);

@@ -18,7 +18,7 @@ namespace strop::passes {
 
 /// What a pass may look at besides the graph.
 struct PassContext {
-  const Route& route;                    ///< knob values
+  const Route& route;  ///< knob values
   const ops::Catalogue& catalogue;
   Threads& threads;
 };
@@ -27,10 +27,10 @@ struct PassContext {
 using PassFunction = Result<bool> (*)(ir::Graph& graph, const PassContext& ctx);
 
 struct Pass {
-  std::string_view name;                 ///< file stem, for example "fold_constants"
-  std::string_view summary;              ///< one line
+  std::string_view name;     ///< file stem, for example "fold_constants"
+  std::string_view summary;  ///< one line
   PassFunction run = nullptr;
-  const Knob<bool>* enabled = nullptr;   ///< "passes.<name>"; null: always runs
+  const Knob<bool>* enabled = nullptr;          ///< "passes.<name>"; null: always runs
   std::span<const KnobInfo* const> knobs = {};  ///< its other knobs
 };
 
@@ -49,7 +49,7 @@ std::vector<const KnobInfo*> pass_knobs();
 
 struct PassReport {
   std::string_view name;
-  bool ran = false;                      ///< false: switched off
+  bool ran = false;  ///< false: switched off
   bool changed = false;
   double time_us = 0;
   int64_t nodes_before = 0;
@@ -61,9 +61,9 @@ struct RunPassesOptions {
   std::function<void(const Pass&, const ir::Graph&)> on_change;
 };
 
-/// Runs the stages: each pass on every graph, regions before the graph around them. After each pass that changed something,
-/// types are inferred again and the graph is verified (a failure names the pass and is a bug). Dead nodes are dropped at
-/// the end, so ids change. One report per pass and round.
+/// Runs the stages: each pass on every graph, regions before the graph around them. After each pass that changed
+/// something, types are inferred again and the graph is verified (a failure names the pass and is a bug). Dead nodes
+/// are dropped at the end, so ids change. One report per pass and round.
 Result<std::vector<PassReport>> run_passes(ir::Graph& graph, const std::vector<Stage>& stages, const PassContext& ctx,
                                            const RunPassesOptions& options = {});
 

@@ -5,15 +5,21 @@
 
 namespace strop::passes {
 
-extern const Pass kFoldConstants;
 extern const Pass kCancelViews;
 extern const Pass kCommonSubexpressions;
 extern const Pass kDeadCode;
+extern const Pass kFoldConstants;
+extern const Pass kFusePointwise;
+extern const Pass kMatchActivations;
+extern const Pass kSimplifyPrograms;
+extern const Pass kSinkTransposes;
 
 std::vector<Stage> default_pipeline() {
   return {
       // What is left afterwards depends on the inputs, is needed and is there once.
-      {{&kFoldConstants, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
+      {{&kFoldConstants, &kSinkTransposes, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
+      // Pointwise regions, each as short as it can be said.
+      {{&kFusePointwise, &kSimplifyPrograms, &kMatchActivations, &kCommonSubexpressions, &kDeadCode}, 4},
   };
 }
 

@@ -5,7 +5,8 @@
 ///   knobs: passes.fold_growth=64  (optional: other than the defaults)
 ///   rounds: 3                     (optional: repeat until nothing changes, at most so often)
 ///   numerics: approximate         (optional: results may differ by rounding; without it they must be equal)
-///   inputs: positive | none       (optional: floats from (0.1, 2) instead of normal; none: the graphs are not evaluated)
+///   inputs: positive | none       (optional: floats from (0.1, 2) instead of normal; none: the graphs are not
+///   evaluated)
 ///   --- before
 ///   graph …
 ///   --- after

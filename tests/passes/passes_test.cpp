@@ -1,5 +1,5 @@
-/// Runs every text test of this folder: the pass turns the graph before into the graph after, changes nothing when it runs
-/// again, keeps the names of the ONNX nodes, and does not change what the graph computes.
+/// Runs every text test of this folder: the pass turns the graph before into the graph after, changes nothing when it
+/// runs again, keeps the names of the ONNX nodes, and does not change what the graph computes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -158,7 +158,8 @@ TEST_P(PassCase, TurnsBeforeIntoAfter) {
 
 INSTANTIATE_TEST_SUITE_P(Text, PassCase, testing::ValuesIn(case_paths()), [](const auto& test) {
   std::string name = test.param.stem().string();
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return name;
 });
 
@@ -168,7 +169,8 @@ TEST(PassList, EveryPassHasATextTestAndASwitch) {
     for (const std::string& name : read_case(path).passes) tested.insert(name);
   }
   for (const Pass* pass : all_passes()) {
-    EXPECT_TRUE(tested.contains(std::string(pass->name))) << "no text test of " << pass->name << " in " << STROP_PASS_CASES;
+    EXPECT_TRUE(tested.contains(std::string(pass->name)))
+        << "no text test of " << pass->name << " in " << STROP_PASS_CASES;
     ASSERT_NE(pass->enabled, nullptr) << pass->name;
     EXPECT_EQ(pass->enabled->info.name, fmt::format("passes.{}", pass->name));
   }
