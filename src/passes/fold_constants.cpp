@@ -145,27 +145,35 @@ class Folder {
                                   node.regions.empty() ? nullptr : &regions});
     // What cannot be computed fails where it would have failed without folding: when it runs, if it runs.
     if (!results.ok()) return false;
+    int64_t after = 0;
     for (const Value& result : *results) {
       if (!result.is_tensor()) return false;
+      after += size_of(result.tensor());
     }
+    if (!may_grow_to(node, after)) return false;
     replace(id, *results);
     return true;
   }
 
-  /// Predicts from the types that the results are not too large beside the operands.
+  /// The results are not too large beside the operands, as far as the types tell.
   bool fits(const ir::Node& node) const {
-    int64_t before = 0;
-    for (const ir::ValueId input : node.inputs) {
-      if (input != ir::kNone) before += size_of(*graph_.constant_tensor(input));
-    }
     int64_t after = 0;
     for (const ir::ValueId output : node.outputs) {
       const Type& type = graph_.value(output).type;
       if (!type.is_tensor()) return false;
-      if (type.tensor.is_static())
-        after += byte_size(type.tensor.dtype, element_count(*as_constants(type.tensor.dims())));
+      if (!type.tensor.is_static()) continue;
+      after += byte_size(type.tensor.dtype, element_count(*as_constants(type.tensor.dims())));
     }
-    return after <= kSmallBytes || after <= before * ctx_.route.get(kGrowth);
+    return may_grow_to(node, after);
+  }
+
+  bool may_grow_to(const ir::Node& node, int64_t bytes) const {
+    if (bytes <= kSmallBytes) return true;
+    int64_t before = 0;
+    for (const ir::ValueId input : node.inputs) {
+      if (input != ir::kNone) before += size_of(*graph_.constant_tensor(input));
+    }
+    return bytes <= before * ctx_.route.get(kGrowth);
   }
 
   void replace(ir::NodeId id, const std::vector<Value>& results) {

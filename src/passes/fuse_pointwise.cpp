@@ -74,7 +74,12 @@ class Fuser {
   }
   bool is_pointwise(ir::NodeId id) const {
     const ir::Node& node = graph_.node(id);
-    return node.alive && node.op == &ops::kPointwise && !program_of(id).empty();
+    if (!node.alive || node.op != &ops::kPointwise || program_of(id).empty()) return false;
+    // Strings and complex numbers have no programs of more than one instruction.
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId input) {
+      const DType dtype = graph_.value(input).type.tensor.dtype;
+      return dtype != DType::String && !is_complex(dtype);
+    });
   }
   Uses& uses_of(ir::ValueId id) { return uses_[static_cast<size_t>(id)]; }
 

@@ -51,19 +51,19 @@ void ProgramMatcher::collect(int32_t index, bool is_root, Product& product) cons
     return;
   }
   const ops::ScalarInstr& instr = at(index);
-  const auto divisor = instr.fn == Fn::Div ? number(instr.args[1]) : std::nullopt;
-  const auto exponent = instr.fn == Fn::Pow ? number(instr.args[1]) : std::nullopt;
+  const double divisor = instr.fn == Fn::Div ? number(instr.args[1]).value_or(0) : 0;
+  const double exponent = instr.fn == Fn::Pow ? number(instr.args[1]).value_or(0) : 0;
   if (is_float(instr.dtype) && instr.fn == Fn::Mul) {
     collect(instr.args[0], false, product);
     collect(instr.args[1], false, product);
   } else if (is_float(instr.dtype) && instr.fn == Fn::Neg) {
     product.constant = -product.constant;
     collect(instr.args[0], false, product);
-  } else if (divisor && *divisor != 0) {
-    product.constant /= *divisor;
+  } else if (divisor != 0) {
+    product.constant /= divisor;
     collect(instr.args[0], false, product);
-  } else if (exponent && (*exponent == 2 || *exponent == 3)) {
-    for (int i = 0; i < static_cast<int>(*exponent); ++i) collect(instr.args[0], false, product);
+  } else if (exponent == 2 || exponent == 3) {
+    for (int i = 0; i < static_cast<int>(exponent); ++i) collect(instr.args[0], false, product);
   } else {
     product.factors.push_back(index);
   }
