@@ -17,7 +17,7 @@ constexpr int64_t kPanelBytes = 32 * 1024;
 // Half of a usual L2 (512 KiB), a little more, for a block of A.
 constexpr int64_t kBlockBytes = 288 * 1024;
 // A section of B is read once per block of A: a small part of L3, of which other cores leave us an unknown share.
-constexpr int64_t kSectionBytes = 1024 * 1024;
+constexpr int64_t kSectionBytes = 2 * 1024 * 1024;
 
 /// kc, mc and nc for the config's mr and nr.
 void set_blocking(const GemmProblem& p, GemmConfig& config) {

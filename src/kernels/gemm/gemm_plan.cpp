@@ -100,13 +100,16 @@ Plan make_plan(const GemmProblem& p, const GemmConfig& config, int threads) {
   plan.unit_grain = ceil_div(plan.grid_m * plan.grid_n * p.batch, tasks);
   plan.b_source = choose_b_source(p, config, plan);
   plan.copy_a = config.copy_a || p.trans_a;
+  // Columns are taken in portions so that B stays cached for the next block of A; a single block wants them all.
+  plan.cols_per_portion = plan.rows_per_task <= config.mc ? plan.cols_per_task : config.nc;
 
   const int64_t lanes = kernels_for(config.target).lanes;
   if (plan.copy_a) {
     plan.a_floats = std::min(config.mc, plan.rows_per_task) * copied_lda(std::min(config.kc, p.k));
   }
   if (plan.b_source == BSource::PerTask) {
-    plan.b_floats = round_up(p.k * std::min(plan.cols_per_task, round_up(p.n, lanes)), 16);
+    const int64_t cols = std::min({plan.cols_per_portion, plan.cols_per_task, round_up(p.n, lanes)});
+    plan.b_floats = round_up(std::min(config.kc, p.k) * cols, 16);
   } else if (plan.b_source == BSource::InPlace) {
     plan.b_floats = round_up(p.k * round_up(p.n % config.nr, lanes), 16);
   } else if (plan.b_source == BSource::Shared) {

@@ -17,7 +17,7 @@ enum class Method {
 enum class BSource {
   Packed,   ///< the caller packed it
   InPlace,  ///< rows of B where they lie; only the last, partial panel is packed, by every task
-  PerTask,  ///< every task packs the columns that it needs
+  PerTask,  ///< every task packs the portions of B that it needs
   Shared,   ///< all workers pack B together, then multiply
 };
 
@@ -26,8 +26,9 @@ struct Plan {
   BSource b_source = BSource::Packed;
   int64_t grid_m = 1, grid_n = 1;  ///< tasks per batch item
   int64_t rows_per_task = 0;
-  int64_t cols_per_task = 0;  ///< a multiple of nr
-  int64_t unit_grain = 1;     ///< tasks that are worth another thread
+  int64_t cols_per_task = 0;     ///< a multiple of nr
+  int64_t cols_per_portion = 0;  ///< columns of a task that its blocks of A meet before the next portion
+  int64_t unit_grain = 1;        ///< tasks that are worth another thread
   bool copy_a = false;
   int workers = 1;
   int64_t a_floats = 0, b_floats = 0;  ///< scratch per worker

@@ -17,9 +17,10 @@ struct Panels {
   int64_t width;
 };
 
-/// B for the columns of a task: whole panels, and the narrower one at the right edge of the matrix.
-struct TaskB {
+/// B for a range of columns: whole panels, and the narrower one at the right edge of the matrix.
+struct PanelsOfB {
   int64_t col;  ///< first column
+  int64_t k;    ///< first row
   Panels whole;
   Panels last;
 };
@@ -40,35 +41,47 @@ struct Rows {
   int64_t lda;
 };
 
-void pack_columns(const Call& call, int64_t batch, int64_t col, int64_t cols, float* packed) {
+/// Packs the region's columns, for k in the section.
+void pack_columns(const Call& call, const Region& columns, const Section& k, float* packed) {
   const GemmProblem& p = call.problem;
-  const float* b = call.b + batch * p.stride_b + (p.trans_b ? col * p.ldb : col);
-  pack_panels({p.k, cols, p.trans_b, p.ldb, b, packed}, call.config.nr, *call.kernels);
+  const float* b = call.b + columns.batch * p.stride_b;
+  b += p.trans_b ? columns.col * p.ldb + k.begin : k.begin * p.ldb + columns.col;
+  pack_panels({k.length, columns.cols, p.trans_b, p.ldb, b, packed}, call.config.nr, *call.kernels);
 }
 
-/// Finds or makes the panels of B for a task.
-TaskB prepare_b(const Call& call, const Region& task, int worker) {
-  const GemmProblem& p = call.problem;
+/// Panels of `columns` that were packed by pack_b or pack_panels for the section.
+PanelsOfB packed_panels(const Call& call, const Region& columns, const Section& k, const float* packed) {
   const int64_t nr = call.config.nr;
-  const int64_t last_cols = task.cols % nr;  // not 0 only at the right edge of the matrix
+  const int64_t last_cols = columns.cols % nr;  // not 0 only at the right edge of the matrix
   const int64_t last_width = round_up(last_cols, call.kernels->lanes);
-  const int64_t whole_cols = task.cols - last_cols;
+  const float* last = packed + (columns.cols - last_cols) * k.length;
+  return {columns.col, k.begin, {packed, nr, nr * k.length, nr}, {last, last_width, 0, last_width}};
+}
+
+/// Finds the panels of B for a task, all of k; for BSource::PerTask see pack_portion.
+PanelsOfB find_b(const Call& call, const Region& task, int worker) {
+  const GemmProblem& p = call.problem;
+  const Section all{0, p.k};
+  if (call.plan.b_source == BSource::Shared) return packed_panels(call, task, all, call.shared + task.col * p.k);
+  const float* b = call.b + task.batch * p.stride_b;
+  if (call.plan.b_source == BSource::Packed) return packed_panels(call, task, all, b + task.col * p.k);
+  Region last = task;
+  last.cols = task.cols % call.config.nr;
+  last.col = task.col + task.cols - last.cols;
   float* scratch = call.b_scratch(worker);
-  const float* packed = nullptr;
-  switch (call.plan.b_source) {
-    case BSource::InPlace: {
-      if (last_cols > 0) pack_columns(call, task.batch, task.col + whole_cols, last_cols, scratch);
-      const float* b = call.b + task.batch * p.stride_b + task.col;
-      return {task.col, {b, p.ldb, nr, nr}, {scratch, last_width, 0, last_width}};
-    }
-    case BSource::PerTask:
-      pack_columns(call, task.batch, task.col, task.cols, scratch);
-      packed = scratch;
-      break;
-    case BSource::Shared: packed = call.shared + task.col * p.k; break;
-    case BSource::Packed: packed = call.b + task.batch * p.stride_b + task.col * p.k; break;
-  }
-  return {task.col, {packed, nr, nr * p.k, nr}, {packed + whole_cols * p.k, last_width, 0, last_width}};
+  if (last.cols > 0) pack_columns(call, last, all, scratch);
+  PanelsOfB panels = packed_panels(call, last, all, scratch);
+  panels.col = task.col;
+  panels.whole = {b + task.col, p.ldb, call.config.nr, call.config.nr};
+  return panels;
+}
+
+/// BSource::PerTask: B for some columns and one section of k, packed while it is needed and no earlier, so that it is
+/// read from cache.
+PanelsOfB pack_portion(const Call& call, const Region& columns, const Section& k, int worker) {
+  float* scratch = call.b_scratch(worker);
+  pack_columns(call, columns, k, scratch);
+  return packed_panels(call, columns, k, scratch);
 }
 
 /// A's values for a block, in place or copied to the worker's scratch.
@@ -111,11 +124,17 @@ void set_output(const Call& call, const Region& region, const Section& k, BlockA
   args.hi = e.hi;
 }
 
+/// Where a region begins in its panels.
+struct First {
+  int64_t panel;
+  int64_t k;  ///< the panels' first row of B
+};
+
 /// `region` must lie within whole panels or be (part of) the narrow one.
-void multiply_panels(const Call& call, const Region& region, const Section& k, const Panels& panels, int64_t first,
+void multiply_panels(const Call& call, const Region& region, const Section& k, const Panels& panels, const First& first,
                      BlockArgs args) {
   set_output(call, region, k, args);
-  args.b = panels.b + first * panels.panel_stride + k.begin * panels.ldb;
+  args.b = panels.b + first.panel * panels.panel_stride + (k.begin - first.k) * panels.ldb;
   args.ldb = panels.ldb;
   args.panel_stride = panels.panel_stride;
   args.panels = ceil_div(region.cols, panels.width);
@@ -125,7 +144,7 @@ void multiply_panels(const Call& call, const Region& region, const Section& k, c
 }
 
 /// One block of A times the columns of `block`, over one section of k; calls back for finished columns.
-void multiply_block(const Call& call, const Region& block, const TaskB& b, const Section& k, int worker) {
+void multiply_block(const Call& call, const Region& block, const PanelsOfB& b, const Section& k, int worker) {
   const int64_t nr = call.config.nr;
   const GemmEpilogue& epilogue = call.epilogue;
   const Rows rows = prepare_a(call, block, k, worker);
@@ -145,11 +164,11 @@ void multiply_block(const Call& call, const Region& block, const TaskB& b, const
     const int64_t panel = (part.col - b.col) / nr;
     const int64_t whole_cols = part.cols / nr * nr;
     if (whole_cols > 0) {
-      multiply_panels(call, {part.batch, part.row, part.rows, part.col, whole_cols}, k, b.whole, panel, args);
+      multiply_panels(call, {part.batch, part.row, part.rows, part.col, whole_cols}, k, b.whole, {panel, b.k}, args);
     }
     if (whole_cols < part.cols) {
       const Region edge{part.batch, part.row, part.rows, part.col + whole_cols, part.cols - whole_cols};
-      multiply_panels(call, edge, k, b.last, 0, args);
+      multiply_panels(call, edge, k, b.last, {0, b.k}, args);
     }
     if (call_back) {
       const GemmProblem& p = call.problem;
@@ -162,17 +181,19 @@ void multiply_block(const Call& call, const Region& block, const TaskB& b, const
 void compute_task(const Call& call, const Region& task, int worker) {
   const GemmConfig& config = call.config;
   const int64_t k = call.problem.k;
-  const TaskB b = prepare_b(call, task, worker);
-  // Columns are taken in portions so that B stays cached for the next block of A; a single block wants them all.
-  const int64_t nc = task.rows <= config.mc ? task.cols : config.nc;
+  const int64_t nc = call.plan.cols_per_portion;
+  const bool pack = call.plan.b_source == BSource::PerTask;
+  PanelsOfB b{};
+  if (!pack) b = find_b(call, task, worker);
   for (int64_t jc = 0; jc < task.cols; jc += nc) {
-    const int64_t cols = std::min(nc, task.cols - jc);
+    const Region columns{task.batch, task.row, task.rows, task.col + jc, std::min(nc, task.cols - jc)};
     int64_t begin = 0;
     do {  // once even if k is 0
       const Section section{begin, std::min(config.kc, k - begin)};
+      if (pack) b = pack_portion(call, columns, section, worker);
       for (int64_t ic = 0; ic < task.rows; ic += config.mc) {
         const int64_t rows = std::min(config.mc, task.rows - ic);
-        multiply_block(call, {task.batch, task.row + ic, rows, task.col + jc, cols}, b, section, worker);
+        multiply_block(call, {task.batch, task.row + ic, rows, columns.col, columns.cols}, b, section, worker);
       }
       begin += section.length;
     } while (begin < k);
@@ -204,7 +225,7 @@ void pack_shared(const Call& call, int64_t batch, Threads& threads) {
   const int64_t grain = ceil_div(panels, call.plan.grid_m * call.plan.grid_n);
   parallel_for(threads, panels, grain, [&](int64_t begin, int64_t end, int) {
     const int64_t col = begin * nr;
-    pack_columns(call, batch, col, std::min(end * nr, p.n) - col, call.shared + col * p.k);
+    pack_columns(call, {batch, 0, p.m, col, std::min(end * nr, p.n) - col}, {0, p.k}, call.shared + col * p.k);
   });
 }
 
