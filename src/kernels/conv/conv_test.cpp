@@ -76,8 +76,45 @@ std::vector<float> to_nchw(const std::vector<float>& nhwc, int64_t batch, int64_
   return out;
 }
 
-/// Runs one method and compares everything: values, untouched gaps, `apply`'s coverage. Returns false if not
-/// applicable.
+std::vector<float> random_bias(const ConvPlan& plan) { return random_floats(plan.problem.out_channels, 3); }
+std::vector<float> random_residual(const ConvPlan& plan) {
+  return random_floats(plan.out_pixels * plan.problem.out_channels, 4);
+}
+
+/// Compares an output that starts 16 floats into `output` and is followed by 16 guards, gaps included.
+void expect_output(const ConvPlan& plan, const Extras& extras, const std::vector<float>& output,
+                   const Coverage& coverage, const Reference& expected) {
+  const ConvProblem& p = plan.problem;
+  const auto bias = random_bias(plan);
+  const auto residual = random_residual(plan);
+  const int64_t length = plan.group_in * p.window.kernel[0] * p.window.kernel[1] * p.window.kernel[2];
+  int bad = 0;
+  for (int64_t pixel = 0; pixel < plan.out_pixels && bad < 5; ++pixel) {
+    for (int64_t c = 0; c < p.out_pixel_stride && bad < 5; ++c) {
+      const float got = output[static_cast<size_t>(16 + pixel * p.out_pixel_stride + c)];
+      if (c >= p.out_channels) {
+        if (got != kGuard) ADD_FAILURE() << "gap written at pixel " << pixel << " channel " << c, ++bad;
+        continue;
+      }
+      const auto i = static_cast<size_t>(pixel * p.out_channels + c);
+      double want = expected.sum[i] + (extras.bias ? static_cast<double>(bias[static_cast<size_t>(c)]) : 0.0) +
+                    (extras.residual ? static_cast<double>(residual[i]) : 0.0);
+      want = std::min<double>(std::max<double>(want, extras.lo), extras.hi) + 1.0;
+      const double error = std::abs(static_cast<double>(got) - want);
+      if (!(error <= tolerance(plan.method, expected.magnitude[i], length)) || coverage.seen[i] != 1) {
+        ADD_FAILURE() << "pixel " << pixel << " channel " << c << ": got " << got << ", want " << want << ", applied "
+                      << coverage.seen[i] << " times";
+        ++bad;
+      }
+    }
+  }
+  EXPECT_TRUE(coverage.consistent);
+  for (size_t i = 0; i < 16; ++i) EXPECT_EQ(output[i], kGuard);
+  for (size_t i = output.size() - 16; i < output.size(); ++i) EXPECT_EQ(output[i], kGuard);
+}
+
+/// Runs one method and compares everything: values, untouched gaps and guards, `apply`'s coverage. False if the method
+/// does not apply.
 bool check_conv(const ConvProblem& problem, ConvMethod method, const ConvConfig& config, const Extras& extras) {
   ConvProblem p = problem;
   p.in_pixel_stride = extras.in_gap ? p.in_channels + extras.in_gap : 0;
@@ -86,26 +123,23 @@ bool check_conv(const ConvProblem& problem, ConvMethod method, const ConvConfig&
   SCOPED_TRACE(describe(p, config, method));
   const ConvPlan plan = plan_conv(p, method, config);
   const int64_t taps = p.window.kernel[0] * p.window.kernel[1] * p.window.kernel[2];
-  const int64_t in_pixels = p.batch * p.in[0] * p.in[1] * p.in[2];
-  const auto input = random_floats(in_pixels * p.in_channels, 1);
+  const int64_t in_pixels = p.in[0] * p.in[1] * p.in[2];
+  const auto input = random_floats(p.batch * in_pixels * p.in_channels, 1);
   const auto weights = random_floats(p.in_channels * p.out_channels / p.groups * taps, 2);
-  const auto bias = random_floats(p.out_channels, 3);
-  const auto residual = random_floats(plan.out_pixels * p.out_channels, 4);
-  const Reference expected = reference(p, input, weights);
-
-  const auto placed = p.nchw_input ? to_nchw(input, p.batch, in_pixels / std::max<int64_t>(p.batch, 1), p.in_channels)
+  const auto bias = random_bias(plan);
+  const auto residual = random_residual(plan);
+  const auto placed = p.nchw_input ? to_nchw(input, p.batch, in_pixels, p.in_channels)
                                    : spread(input, p.in_channels, plan.problem.in_pixel_stride);
   std::vector<float> packed(packed_weight_bytes(plan) / sizeof(float));
   pack_weights(plan, weights.data(), packed.data());
-  const int64_t stride = plan.problem.out_pixel_stride;
-  std::vector<float> output(static_cast<size_t>(plan.out_pixels * stride + 32), kGuard);
+  std::vector<float> output(static_cast<size_t>(plan.out_pixels * plan.problem.out_pixel_stride + 32), kGuard);
   const size_t bytes = conv_workspace_bytes(plan, extras.threads);
   std::vector<unsigned char> workspace(bytes + 64, 0xFF);  // NaNs: nothing may rely on it
   std::fill(workspace.begin() + static_cast<std::ptrdiff_t>(bytes), workspace.end(), 0x5A);
   Coverage coverage;
   coverage.seen.resize(static_cast<size_t>(plan.out_pixels * p.out_channels));
   coverage.output = output.data() + 16;
-  coverage.stride = stride;
+  coverage.stride = plan.problem.out_pixel_stride;
   coverage.channels = p.out_channels;
 
   const ConvEpilogue epilogue{.bias = extras.bias ? bias.data() : nullptr,
@@ -117,30 +151,8 @@ bool check_conv(const ConvProblem& problem, ConvMethod method, const ConvConfig&
   const auto threads = make_thread_pool(extras.threads);
   run_conv(plan, {placed.data(), packed.data(), output.data() + 16, workspace.data()}, epilogue, *threads);
 
-  EXPECT_TRUE(coverage.consistent);
   for (size_t i = bytes; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], 0x5A) << "behind the workspace";
-  for (size_t i = 0; i < 16; ++i) EXPECT_EQ(output[i], kGuard);
-  int bad = 0;
-  for (int64_t pixel = 0; pixel < plan.out_pixels && bad < 5; ++pixel) {
-    for (int64_t c = 0; c < stride && bad < 5; ++c) {
-      const float got = output[static_cast<size_t>(16 + pixel * stride + c)];
-      if (c >= p.out_channels) {
-        if (got != kGuard) ADD_FAILURE() << "gap written at pixel " << pixel << " channel " << c, ++bad;
-        continue;
-      }
-      const auto i = static_cast<size_t>(pixel * p.out_channels + c);
-      double want = expected.sum[i] + (extras.bias ? static_cast<double>(bias[static_cast<size_t>(c)]) : 0.0) +
-                    (extras.residual ? static_cast<double>(residual[i]) : 0.0);
-      want = std::min<double>(std::max<double>(want, extras.lo), extras.hi) + 1.0;
-      const double error = std::abs(static_cast<double>(got) - want);
-      if (!(error <= tolerance(method, expected.magnitude[i], plan.group_in * taps)) || coverage.seen[i] != 1) {
-        ADD_FAILURE() << "pixel " << pixel << " channel " << c << ": got " << got << ", want " << want << ", applied "
-                      << coverage.seen[i] << " times";
-        ++bad;
-      }
-    }
-  }
-  for (size_t i = output.size() - 16; i < output.size(); ++i) EXPECT_EQ(output[i], kGuard);
+  expect_output(plan, extras, output, coverage, reference(p, input, weights));
   return true;
 }
 
