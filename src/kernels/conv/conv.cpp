@@ -113,7 +113,8 @@ size_t conv_workspace_bytes(const ConvPlan& plan, int threads) {
 
 void run_conv(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& epilogue, Threads& threads) {
   if (plan.out_pixels == 0) return;
-  STROP_CHECK(buffers.input && buffers.weights && buffers.output && buffers.workspace);
+  STROP_CHECK(buffers.input || plan.problem.batch * conv::volume(plan.problem.in) == 0);
+  STROP_CHECK(buffers.weights && buffers.output && buffers.workspace);
   method_of(plan.method).run(plan, buffers, epilogue, threads);
 }
 
