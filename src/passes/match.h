@@ -10,8 +10,7 @@
 
 namespace strop::passes {
 
-/// How often each value is used (graph outputs count), as of construction; `forget` and `add` keep it up to date by
-/// hand.
+/// How often each value is used (graph outputs count), as of construction.
 class UseCounts {
  public:
   explicit UseCounts(const ir::Graph& graph);
