@@ -32,7 +32,10 @@ struct Operator;
   X(scatter)                       \
   X(select)                        \
   X(order)                         \
-  X(space_depth)
+  X(space_depth)                   \
+  X(reduce)                        \
+  X(softmax)                       \
+  X(norm)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \
