@@ -1,6 +1,7 @@
 #include "ops/late.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace strop::ops {
 namespace {
@@ -54,6 +55,17 @@ std::vector<int64_t> bound(const Dims& field) {
   auto values = as_constants(field);
   STROP_CHECK(values.has_value(), "{} is not bound at evaluation", to_string(field));
   return *std::move(values);
+}
+
+Result<void> check_sizes(const Dims& sizes) {
+  int64_t total = 1;
+  for (const Dim& size : sizes) {
+    const int64_t value = size.as_constant().value_or(1);
+    const bool too_large = value > kMaxElements || value < -kMaxElements ||
+                           __builtin_mul_overflow(total, std::max<int64_t>(std::abs(value), 1), &total);
+    if (too_large || total > kMaxElements) return violates("{} is more than 2^40 elements", to_string(sizes));
+  }
+  return {};
 }
 
 Result<std::vector<int64_t>> normalize_axes(const std::vector<int64_t>& axes, int64_t rank, std::string_view what) {

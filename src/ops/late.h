@@ -28,6 +28,13 @@ std::vector<int64_t> bound(const Dims& field);
 /// Axes in [-rank, rank) made non-negative and checked to be distinct; errors name `what`.
 Result<std::vector<int64_t>> normalize_axes(const std::vector<int64_t>& axes, int64_t rank, std::string_view what);
 
+/// No tensor has more elements than this: numbers from a model that ask for more are refused before they are computed
+/// with, so that arithmetic on dimensions cannot overflow.
+inline constexpr int64_t kMaxElements = int64_t{1} << 40;
+
+/// Constants among `sizes`, each and multiplied (zeros and signs aside), are at most kMaxElements. The error shows `sizes`.
+Result<void> check_sizes(const Dims& sizes);
+
 /// A violated constraint: "(C1) message".
 template <class... Args>
 Error violates(fmt::format_string<Args...> format, Args&&... args) {

@@ -33,6 +33,7 @@ Result<void> infer_expand(InferContext& ctx) {
     return {};
   }
   STROP_ASSIGN(Dims dims, broadcast(input.dims(), *shape));
+  STROP_TRY(check_sizes(dims));
   repeat_known(ctx, dims);
   ctx.outputs[0] = Type(input.dtype, std::move(dims));
   return {};
@@ -76,6 +77,9 @@ Result<void> infer_tile(InferContext& ctx) {
   }
   if (static_cast<int64_t>(repeats->size()) != *rank)
     return violates("(C1) {} repeats for rank {}", repeats->size(), *rank);
+  Dims factors = input.dims();
+  factors.insert(factors.end(), repeats->begin(), repeats->end());
+  STROP_TRY(check_sizes(factors));
   Dims dims;
   for (size_t i = 0; i < repeats->size(); ++i) dims.push_back(input.dims()[i] * (*repeats)[i]);
   repeat_known(ctx, dims);

@@ -28,6 +28,7 @@ Result<void> infer_fill(InferContext& ctx) {
     if (dim.is_constant() && dim.constant() < 0)
       return violates("(C2) the shape {} has a negative dimension", to_string(*shape));
   }
+  STROP_TRY(check_sizes(*shape));
   const auto count = product(*shape).as_constant();
   if (is_integer(dtype) && shape->size() <= 1 && count && *count <= kMaxKnown) {
     ctx.known_outputs[0] = Dims(static_cast<size_t>(*count), Dim(load_i64(attrs.value)[0]));
@@ -61,10 +62,12 @@ std::vector<WorkedCase> fill_cases() {
   };
 }
 
-// ceil((limit - start) / delta), at least 0, for delta of a known sign.
+// ceil((limit - start) / delta), at least 0; nullopt if the sign of delta is not known or the numbers are absurd.
 std::optional<Dim> range_length(const Dim& start, const Dim& limit, const Dim& delta) {
   const auto step = delta.as_constant();
-  if (!step || *step == 0) return std::nullopt;
+  if (!step || *step == 0 || !check_sizes({start}).ok() || !check_sizes({limit}).ok() || !check_sizes({delta}).ok()) {
+    return std::nullopt;
+  }
   return larger(*step > 0 ? ceil_div(limit - start, delta) : ceil_div(start - limit, Dim(-*step)), Dim(0));
 }
 
@@ -100,14 +103,16 @@ Result<void> evaluate_range(EvalContext& ctx) {
     const int64_t start = load_i64(ctx.in(0))[0];
     const int64_t delta = load_i64(ctx.in(2))[0];
     if (delta == 0) return bad_data("Range: delta is 0");
-    const auto length = range_length(Dim(start), Dim(load_i64(ctx.in(1))[0]), Dim(delta))->constant();
+    const auto steps = range_length(Dim(start), Dim(load_i64(ctx.in(1))[0]), Dim(delta));
+    if (!steps) return bad_data("Range: numbers beyond 2^40");
+    const int64_t length = steps->constant();
     ctx.outputs[0] = store_i64(dtype, {length}, affine_table(length, delta, start));
     return {};
   }
   const double start = load_f64(ctx.in(0))[0];
   const double delta = load_f64(ctx.in(2))[0];
   const double steps = std::ceil((load_f64(ctx.in(1))[0] - start) / delta);
-  if (delta == 0 || !(steps < 0x1p48)) return bad_data("Range: from {} by {} has no end", start, delta);
+  if (delta == 0 || !(steps < 0x1p40)) return bad_data("Range: from {} by {} has no end", start, delta);
   std::vector<double> values(static_cast<size_t>(std::max(steps, 0.0)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * delta;
   ctx.outputs[0] = store_f64(dtype, {static_cast<int64_t>(values.size())}, values);
@@ -164,6 +169,7 @@ Result<void> infer_one_hot(InferContext& ctx) {
   const auto depth = dim_field(ctx, "depth", attrs.depth);
   Dims dims = indices.dims();
   dims.insert(dims.begin() + axis, depth ? *depth : ctx.unbacked());
+  STROP_TRY(check_sizes(dims));
   ctx.outputs[0] = Type(values.dtype, std::move(dims));
   return {};
 }

@@ -33,12 +33,14 @@ Result<void> infer_pad(InferContext& ctx) {
   if (!axes) return ctx.outputs[0] = Type(input.dtype, unbacked_dims(ctx, input.rank())), Result<void>();
   if (pads && pads->size() != 2 * axes->size()) return violates("(C2) {} pads for {} axes", pads->size(), axes->size());
   Dims dims = input.dims();
+  for (size_t i = 0; pads && i < pads->size(); ++i) STROP_TRY(check_sizes({(*pads)[i]}));
   for (size_t i = 0; i < axes->size(); ++i) {
     Dim& dim = dims[static_cast<size_t>((*axes)[i])];
     dim = pads ? dim + (*pads)[i] + (*pads)[i + axes->size()] : ctx.unbacked();
     if (dim.is_constant() && dim.constant() < 0)
       return violates("(C4) the pads of axis {} leave {} elements", (*axes)[i], dim.constant());
   }
+  STROP_TRY(check_sizes(dims));
   ctx.outputs[0] = Type(input.dtype, std::move(dims));
   return {};
 }

@@ -3,6 +3,7 @@
 #include "onnx/importer.h"
 #include "ops/dim_rules.h"
 #include "ops/families.h"
+#include "ops/late.h"
 #include "ops/slice/slice.h"
 
 namespace strop::ops {
@@ -43,26 +44,35 @@ Result<void> import_slice(NodeContext& ctx) {
   return ctx.set_output(0, output);
 }
 
-// Where each part of a Split ends along the axis: by `sizes`, or else `count` equal parts, of ceil(size / count) elements
-// since opset 18 (the last part is smaller), of size / count, which must divide, before.
-Result<Dims> split_ends(NodeContext& ctx, const std::optional<Dims>& sizes, int64_t count, const Dim& size) {
+// Where each part of a Split ends along the axis: by `sizes`, or else `count` equal parts, of ceil(size / count)
+// elements since opset 18 (the last part is smaller), of size / count, which must divide, before.
+Result<Dims> split_ends(NodeContext& ctx, const std::optional<Dims>& sizes, int64_t count,
+                        const std::optional<Dim>& axis_size) {
   Dims ends;
   if (sizes) {
     Dim end(0);
-    for (const Dim& part : *sizes) ends.push_back(end = end + part);
+    for (const Dim& part : *sizes) {
+      const int64_t number = part.as_constant().value_or(0);
+      if (number < 0 || number > kMaxElements) return ctx.invalid("the split size {}", number);
+      ends.push_back(end = end + part);
+    }
     if (sizes->size() < ctx.output_count()) {
       return ctx.invalid("{} split sizes for {} outputs", sizes->size(), ctx.output_count());
     }
-    if (size.is_constant() && end.is_constant() && !(size == end)) {
-      return ctx.invalid("the split sizes add up to {}, the axis has {}", end.constant(), size.constant());
+    if (axis_size && axis_size->is_constant() && end.is_constant() && !(*axis_size == end)) {
+      return ctx.invalid("the split sizes add up to {}, the axis has {}", end.constant(), axis_size->constant());
     }
     return ends;
   }
+  if (!axis_size) return ctx.unsupported("equal parts of an operand of unknown rank");
+  const Dim& size = *axis_size;
   if (ctx.opset() < 18 && size.is_constant() && size.constant() % count != 0) {
     return ctx.invalid("an axis of {} cannot be split into {} equal parts", size.constant(), count);
   }
   const Dim part = ctx.opset() < 18 ? floor_div(size, Dim(count)) : ceil_div(size, Dim(count));
-  for (int64_t i = 1; i <= count; ++i) ends.push_back(i == count ? size : smaller(part * Dim(i), size));
+  for (int64_t i = 1; i <= static_cast<int64_t>(ctx.output_count()); ++i) {
+    ends.push_back(i == count ? size : smaller(part * Dim(i), size));
+  }
   return ends;
 }
 
@@ -84,8 +94,7 @@ Result<void> import_split(NodeContext& ctx) {
                                                    ctx.output_count(), {.late = {{"sizes", 1}}}));
     return ctx.set_outputs(outputs);
   }
-  if (!input.has_rank() && !sizes) return ctx.unsupported("equal parts of an operand of unknown rank");
-  Dim size = Dim(INT64_MAX);
+  std::optional<Dim> size;
   if (input.has_rank()) {
     const auto normal = normalize_axis(axis, input.rank(), "axis");
     if (!normal.ok()) return ctx.node_error(normal.error().code, normal.error().message);

@@ -173,6 +173,7 @@ Result<void> infer_center_crop_pad(InferContext& ctx) {
   if (shape && shape->size() != axes.size()) return violates("(C2) {} sizes for {} axes", shape->size(), axes.size());
   Dims dims = input.dims();
   for (size_t i = 0; i < axes.size(); ++i) dims[static_cast<size_t>(axes[i])] = shape ? (*shape)[i] : ctx.unbacked();
+  STROP_TRY(check_sizes(dims));
   ctx.outputs[0] = Type(input.dtype, std::move(dims));
   return {};
 }
@@ -211,6 +212,7 @@ std::vector<WorkedCase> center_crop_pad_cases() {
 }  // namespace
 
 AxisSlice slice_axis(const Dim& size, const Dim& start, const Dim& end, int64_t step) {
+  step = std::clamp(step, -kMaxElements, kMaxElements);  // a longer step ends the slice just as well
   const bool forward = step > 0;
   // Forward, both lie in [0, size]; backward, the start in [0, size - 1] and the end in [-1, size - 1].
   const Dim high = forward ? size : size - Dim(1);
@@ -248,7 +250,7 @@ Result<std::vector<ConcreteSlice>> concrete_slices(const SliceAttrs& attrs, cons
     ConcreteSlice& part = parts[static_cast<size_t>(axes[i])];
     const int64_t size = part.count;
     const AxisSlice slice = slice_axis(Dim(size), Dim(starts[i]), Dim(ends[i]), steps[i]);
-    part = {slice.first.constant(), slice.count.constant(), steps[i]};
+    part = {slice.first.constant(), slice.count.constant(), slice.step};
   }
   return parts;
 }

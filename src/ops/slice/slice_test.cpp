@@ -23,6 +23,12 @@ TEST(Slice, Elements) {
   EXPECT_EQ(run(kSlice, SliceAttrs{{0}, {-1}, {INT64_MIN}, {-1}}, {counting({0})}), "f32[0]");
 }
 
+TEST(Slice, AbsurdBounds) {
+  EXPECT_EQ(run(kSlice, SliceAttrs{{0}, {1}, {INT64_MAX}, {INT64_MAX}}, {counting({6})}), "f32[1] 1");
+  EXPECT_EQ(run(kSlice, SliceAttrs{{0}, {INT64_MAX}, {INT64_MIN}, {INT64_MIN}}, {counting({6})}), "f32[1] 5");
+  EXPECT_EQ(run(kSlice, SliceAttrs{{0}, {INT64_MIN}, {INT64_MAX - 1}, {5}}, {counting({6})}), "f32[2] 0 5");
+}
+
 TEST(Slice, SymbolicSizes) {
   const std::vector<Type> data = {Type(DType::F32, {s, 4})};
   EXPECT_EQ(infer(kSlice, SliceAttrs{{0}, {0}, {-1}, {}}, data), "f32[max(0, s - 1), 4]");

@@ -105,6 +105,7 @@ std::vector<WorkedCase> by_rule_cases() {
 }  // namespace
 
 Result<Dims> resolve_reshape(const Dims& target, bool copy_zeros, const Shape& input) {
+  STROP_TRY(check_sizes(target));
   Dims dims = target;
   std::optional<size_t> open;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -45,6 +45,14 @@ TEST(Reshape, Errors) {
             "error: (C4) the target [2, 3, 0] copies dimension 2 of an operand of rank 2");
 }
 
+TEST(Reshape, AbsurdSizesAreRefused) {
+  const std::vector<Type> data = {Type(DType::F32, {b})};
+  EXPECT_EQ(infer(kReshape, ReshapeAttrs{{INT64_MAX, 2}}, data),
+            "error: [9223372036854775807, 2] is more than 2^40 elements");
+  EXPECT_EQ(infer(kReshape, ReshapeAttrs{{1 << 30, -1, 1 << 11}}, data),
+            "error: [1073741824, -1, 2048] is more than 2^40 elements");
+}
+
 TEST(Reshape, KeepsKnownContents) {
   EXPECT_EQ(infer(kReshape, ReshapeAttrs{{1}}, {Type(DType::I64, Dims{})}, {{}, {Dims{s}}}), "i64[1] known [s]");
 }
