@@ -32,7 +32,7 @@ Result<void> inline_function(Scope& scope, const NodeProto& node, const std::str
       return error(ErrorCode::InvalidModel, "{}: result {} passes on an operand that is absent", where,
                    quote(node.outputs[i]));
     }
-    STROP_TRY(bind_name(scope, node.outputs[i], value));
+    STROP_TRY(bind_result(scope, node.outputs[i], value, inner));
   }
   return {};
 }
@@ -59,8 +59,11 @@ Result<void> import_node(Scope& scope, const NodeProto& node, const std::string&
 
 ir::ValueId Scope::find(std::string_view name) const {
   if (name.empty()) return ir::kNone;
-  const auto found = values.find(name);
-  return found == values.end() ? ir::kNone : found->second;
+  for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
+    const auto found = scope->values.find(name);
+    if (found != scope->values.end()) return found->second;
+  }
+  return ir::kNone;
 }
 
 const AttributeProto* resolve(const AttributeProto& attribute, const Scope& scope) {
@@ -115,6 +118,12 @@ Result<void> bind_name(Scope& scope, std::string_view name, ir::ValueId value) {
     STROP_ASSIGN(info.type, to_type(declared, [&] { return Dim::symbol(scope.graph.next_unbacked()); }));
   }
   return {};
+}
+
+Result<void> bind_result(Scope& scope, std::string_view name, ir::ValueId value, const Scope& inner) {
+  std::string& known_as = scope.graph.value(value).name;
+  if (known_as.starts_with(inner.path)) known_as.clear();
+  return bind_name(scope, name, value);
 }
 
 }  // namespace strop::onnx

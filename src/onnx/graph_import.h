@@ -41,6 +41,7 @@ struct Scope {
   std::string path;                                               ///< prefix of node and value names: "" or "call/"
   std::unordered_map<std::string_view, ir::ValueId> values = {};  ///< kNone for a function's absent operand
   std::unordered_map<std::string_view, const TypeProto*> declared = {};
+  const Scope* outer = nullptr;  ///< names that are not here are looked up there: a branch written out in place
 
   /// The value that a name means; kNone if absent or unknown.
   ir::ValueId find(std::string_view name) const;
@@ -60,5 +61,7 @@ void collect_declared(Scope& scope, const GraphProto& graph);
 
 /// Gives a value its ONNX name and holds its type against the declared one, which may give it a rank.
 Result<void> bind_name(Scope& scope, std::string_view name, ir::ValueId value);
+/// As bind_name, for a value that came from `inner`, written out in place: what it was called there is forgotten.
+Result<void> bind_result(Scope& scope, std::string_view name, ir::ValueId value, const Scope& inner);
 
 }  // namespace strop::onnx

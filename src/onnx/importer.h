@@ -82,7 +82,10 @@ class NodeContext {
     std::vector<std::shared_ptr<ir::Graph>> graphs;
     std::vector<ir::ValueId> captures;
   };
+  /// The node that takes the regions must be the next one emitted: symbols inside are named after it.
   virtual Result<Regions> attr_graphs(const std::vector<RegionSpec>& specs) = 0;
+  /// Imports a graph attribute without parameters in place of the node: the values that it returns.
+  virtual Result<std::vector<ir::ValueId>> inline_graph(std::string_view attribute) = 0;
 
   // Emitting. All infer types and report a failure with the node's name.
   virtual ir::Graph& graph() = 0;

@@ -203,6 +203,27 @@ Result<std::shared_ptr<ir::Graph>> NodeImport::import_region(const GraphProto& p
   return region;
 }
 
+Result<std::vector<ir::ValueId>> NodeImport::inline_graph(std::string_view attribute) {
+  STROP_ASSIGN(const AttributeProto* found, find(attribute, AttrKind::Graph));
+  if (found == nullptr || !found->graph) return missing(attribute);
+  const GraphProto& proto = *found->graph;
+  if (!proto.inputs.empty()) return invalid("'{}' takes {} values, but is given 0", attribute, proto.inputs.size());
+  Scope inner{scope_.state, scope_.graph, scope_.opsets, scope_.attributes, fmt::format("{}/{}/", label_, attribute)};
+  inner.outer = &scope_;
+  STROP_TRY(import_initializers(inner, proto));
+  collect_declared(inner, proto);
+  STROP_TRY(import_nodes(inner, proto.nodes));
+  std::vector<ir::ValueId> results;
+  for (size_t i = 0; i < proto.outputs.size(); ++i) {
+    const std::string_view name = proto.outputs[i].name;
+    const ir::ValueId id = inner.find(name);
+    if (id == ir::kNone) return invalid("output {} of '{}' is absent", quote(name), attribute);
+    if (wants_output(i)) STROP_TRY(bind_result(scope_, node_.outputs[i], id, inner));
+    results.push_back(id);
+  }
+  return results;
+}
+
 bool NodeImport::wants_output(size_t index) const {
   return index < node_.outputs.size() && !node_.outputs[index].empty();
 }

@@ -31,6 +31,7 @@ class NodeImport final : public NodeContext {
   Result<Tensor> attr_tensor(std::string_view name) const override;
   Result<Type> attr_type(std::string_view name) const override;
   Result<Regions> attr_graphs(const std::vector<RegionSpec>& specs) override;
+  Result<std::vector<ir::ValueId>> inline_graph(std::string_view attribute) override;
 
   ir::Graph& graph() override { return scope_.graph; }
   const ir::Graph& graph() const override { return scope_.graph; }
