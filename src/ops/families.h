@@ -35,7 +35,8 @@ struct Operator;
   X(space_depth)                   \
   X(reduce)                        \
   X(softmax)                       \
-  X(norm)
+  X(norm)                          \
+  X(control)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \
