@@ -20,6 +20,9 @@ if(STROP_SANITIZE)
   target_compile_options(strop_flags INTERFACE -fsanitize=${STROP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   target_link_options(strop_flags INTERFACE -fsanitize=${STROP_SANITIZE})
 endif()
+if(STROP_FUZZERS)
+  target_compile_options(strop_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # strop_module(NAME SOURCES glob... [LIBS lib...]): object library strop_NAME from the sources that the globs (relative to
 # the current folder) match; files ending in _test.cpp are kept apart for strop_module_test.

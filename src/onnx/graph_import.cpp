@@ -3,6 +3,7 @@
 #include "onnx/names.h"
 #include "onnx/node_import.h"
 #include "onnx/symbols.h"
+#include "tensor/dim_overflow.h"
 
 namespace strop::onnx {
 namespace {
@@ -42,6 +43,15 @@ Error with_node(const Error& cause, const std::string& where) {
   return cause.message.starts_with("node '") ? cause : in_context(cause, where);
 }
 
+/// Sizes that leave 64 bits are the model's fault here, and here only.
+Result<void> run_importer(const Importer& importer, NodeImport& import) {
+  try {
+    return importer.import(import);
+  } catch (const DimOverflow& overflow) {
+    return import.invalid("the sizes are absurd: {}", overflow.what());
+  }
+}
+
 Result<void> import_node(Scope& scope, const NodeProto& node, const std::string& label) {
   const auto called = scope.state.structure.functions.find(function_key(node));
   if (called != scope.state.structure.functions.end()) return inline_function(scope, node, label, *called->second);
@@ -49,7 +59,7 @@ Result<void> import_node(Scope& scope, const NodeProto& node, const std::string&
   const Importer* importer = scope.state.importers.find(node.domain, node.op_type, opset);
   STROP_CHECK(importer != nullptr, "{} has no importer", node.op_type);
   NodeImport import(scope, node, label, static_cast<int>(opset));
-  auto result = importer->import(import);
+  auto result = run_importer(*importer, import);
   if (result.ok()) result = import.check_results();
   if (!result.ok()) return with_node(result.error(), describe_node(label, node.op_type));
   return {};

@@ -8,6 +8,7 @@
 #include "onnx/graph_import.h"
 #include "onnx/names.h"
 #include "onnx/structure.h"
+#include "tensor/dim_overflow.h"
 
 namespace strop::onnx {
 namespace {
@@ -115,6 +116,8 @@ Result<ImportedModel> import_guarded(Source source, const ImportOptions& options
     return import_source(std::move(source), options);
   } catch (const std::bad_alloc&) {
     return error(ErrorCode::OutOfMemory, "importing the model needs more memory than there is");
+  } catch (const DimOverflow& overflow) {
+    return error(ErrorCode::InvalidModel, "the sizes of the model's inputs are absurd: {}", overflow.what());
   }
 }
 

@@ -60,9 +60,9 @@ struct DimSpec {
   int64_t value = -2;  ///< -2: none
   std::string name;
   DimSpec() = default;
-  DimSpec(int64_t number) : value(number) {}              // NOLINT(google-explicit-constructor)
-  DimSpec(int number) : value(number) {}                  // NOLINT(google-explicit-constructor)
-  DimSpec(const char* symbol) : name(symbol) {}           // NOLINT(google-explicit-constructor)
+  DimSpec(int64_t number) : value(number) {}     // NOLINT(google-explicit-constructor)
+  DimSpec(int number) : value(number) {}         // NOLINT(google-explicit-constructor)
+  DimSpec(const char* symbol) : name(symbol) {}  // NOLINT(google-explicit-constructor)
 };
 using Shape = std::vector<DimSpec>;
 
@@ -113,18 +113,32 @@ inline Message external_tensor(std::string_view name, const std::vector<int64_t>
   return result;
 }
 
-inline Message int_attr(std::string_view name, int64_t value) { return Message().text(1, name).integer(3, value).integer(20, 2); }
-inline Message float_attr(std::string_view name, float value) { return Message().text(1, name).f32(2, value).integer(20, 1); }
-inline Message string_attr(std::string_view name, std::string_view value) { return Message().text(1, name).text(4, value).integer(20, 3); }
-inline Message tensor_attr(std::string_view name, const Message& value) { return Message().text(1, name).message(5, value).integer(20, 4); }
-inline Message graph_attr(std::string_view name, const Message& value) { return Message().text(1, name).message(6, value).integer(20, 5); }
-inline Message ints_attr(std::string_view name, const std::vector<int64_t>& values) { return Message().text(1, name).packed(8, values).integer(20, 7); }
-inline Message reference_attr(std::string_view name, std::string_view of, int64_t kind) { return Message().text(1, name).integer(20, kind).text(21, of); }
+inline Message int_attr(std::string_view name, int64_t value) {
+  return Message().text(1, name).integer(3, value).integer(20, 2);
+}
+inline Message float_attr(std::string_view name, float value) {
+  return Message().text(1, name).f32(2, value).integer(20, 1);
+}
+inline Message string_attr(std::string_view name, std::string_view value) {
+  return Message().text(1, name).text(4, value).integer(20, 3);
+}
+inline Message tensor_attr(std::string_view name, const Message& value) {
+  return Message().text(1, name).message(5, value).integer(20, 4);
+}
+inline Message graph_attr(std::string_view name, const Message& value) {
+  return Message().text(1, name).message(6, value).integer(20, 5);
+}
+inline Message ints_attr(std::string_view name, const std::vector<int64_t>& values) {
+  return Message().text(1, name).packed(8, values).integer(20, 7);
+}
+inline Message reference_attr(std::string_view name, std::string_view of, int64_t kind) {
+  return Message().text(1, name).integer(20, kind).text(21, of);
+}
 
 using Names = std::vector<std::string>;
 
-inline Message node(std::string_view op, const Names& inputs, const Names& outputs, const std::vector<Message>& attrs = {},
-                    std::string_view name = "", std::string_view domain = "") {
+inline Message node(std::string_view op, const Names& inputs, const Names& outputs,
+                    const std::vector<Message>& attrs = {}, std::string_view name = "", std::string_view domain = "") {
   Message result;
   for (const std::string& input : inputs) result.text(1, input);
   for (const std::string& output : outputs) result.text(2, output);

@@ -59,6 +59,17 @@ std::vector<ir::ValueId> replace_by_constants(ir::Graph& graph, ir::NodeId id, s
   return ids;
 }
 
+/// No result is absurdly large.
+Result<void> check_sizes(const ir::Graph& graph, ir::NodeId id) {
+  for (const ir::ValueId output : graph.node(id).outputs) {
+    const Type& type = graph.value(output).type;
+    if (!type.is_tensor() || !type.tensor.is_static()) continue;
+    const auto count = checked_count(*as_constants(type.tensor.dims()));
+    if (!count.ok()) return error(count.error().code, "a result of type {} {}", to_string(type), count.error().message);
+  }
+  return {};
+}
+
 }  // namespace
 
 const Type& NodeContext::type(size_t index) const {
@@ -116,6 +127,9 @@ Result<std::vector<ir::ValueId>> NodeContext::emit_many(const ops::Operator& op,
                                  std::move(more.regions),
                                  {std::string(node_name())}});
   if (!added.ok()) return node_error(added.error().code, added.error().message);
+  if (const auto sized = check_sizes(graph(), *added); !sized.ok()) {
+    return node_error(sized.error().code, sized.error().message);
+  }
   if (auto results = fold(graph(), *added); !results.empty()) {
     return replace_by_constants(graph(), *added, std::move(results));
   }

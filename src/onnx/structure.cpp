@@ -84,14 +84,20 @@ std::vector<size_t> find_cycle(const Body& body) {
   }
   const auto start = std::find_if(waiting.begin(), waiting.end(), [](size_t n) { return n != 0; });
   if (start == waiting.end()) return {};
-  std::vector<size_t> path = {static_cast<size_t>(start - waiting.begin())};
-  while (true) {
-    const auto& from = producers[path.back()];
-    const size_t next =
-        *std::find_if(from.begin(), from.end(), [&](size_t producer) { return waiting[producer] != 0; });
-    if (const auto seen = std::find(path.begin(), path.end(), next); seen != path.end()) return {seen, path.end()};
-    path.push_back(next);
+  constexpr size_t kNotOnPath = SIZE_MAX;
+  std::vector<size_t> position(count, kNotOnPath);
+  std::vector<size_t> path;
+  for (size_t at = static_cast<size_t>(start - waiting.begin()); position[at] == kNotOnPath;) {
+    position[at] = path.size();
+    path.push_back(at);
+    const auto& from = producers[at];
+    at = *std::find_if(from.begin(), from.end(), [&](size_t producer) { return waiting[producer] != 0; });
+    if (position[at] != kNotOnPath) {
+      path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(position[at]));
+      break;
+    }
   }
+  return path;
 }
 
 Error cycle_error(const Body& body, const std::vector<size_t>& cycle) {

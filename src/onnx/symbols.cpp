@@ -106,8 +106,11 @@ Result<void> check_declared(const TypeProto& declared, const Type& inferred) {
 }
 
 std::string InputTypes::fresh(std::string_view wish) {
-  std::string name = sanitized(wish);
-  for (int i = 2; taken_.contains(name); ++i) name = fmt::format("{}_{}", sanitized(wish), i);
+  const std::string base = sanitized(wish);
+  std::string name = base;
+  for (int& suffix = next_suffix_.emplace(base, 2).first->second; taken_.contains(name); ++suffix) {
+    name = fmt::format("{}_{}", base, suffix);
+  }
   taken_.insert(name);
   return name;
 }

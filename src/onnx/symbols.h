@@ -45,6 +45,7 @@ class InputTypes {
 
   std::map<std::string, std::string, std::less<>> symbol_of_;  // dim_param → symbol
   std::set<std::string> taken_;
+  std::map<std::string, int> next_suffix_;
   std::map<std::string, Dim> fixed_;  // symbol → constant
   std::vector<Type> types_;
 };

@@ -47,7 +47,9 @@ TEST(TensorProto, RawData) {
 // Only the alignment decides whether the bytes are used in place.
 TEST(TensorProto, UsesAlignedBytesInPlace) {
   for (int padding = 0; padding < 8; ++padding) {
-    const Message message = Message().text(12, std::string(static_cast<size_t>(padding), 'x')).append(testing::f32_tensor("w", {2}, {1, 2}));
+    const Message message = Message()
+                                .text(12, std::string(static_cast<size_t>(padding), 'x'))
+                                .append(testing::f32_tensor("w", {2}, {1, 2}));
     const Decoded d = decode(message);
     ASSERT_TRUE(d.tensor.ok());
     const auto* data = static_cast<const char*>(d.tensor->raw());
@@ -72,8 +74,10 @@ TEST(TensorProto, TypedFields) {
   EXPECT_THAT(load_i64(*decode(typed(DType::Bool, {3}).packed(5, {0, 1, 2})).tensor), ElementsAre(0, 1, 1));
   EXPECT_THAT(load_i64(*decode(typed(DType::I64, {1}).packed(7, {INT64_MIN})).tensor), ElementsAre(INT64_MIN));
   EXPECT_THAT(load_i64(*decode(typed(DType::U32, {1}).packed(11, {4000000000})).tensor), ElementsAre(4000000000));
-  EXPECT_THAT(load_i64(*decode(typed(DType::U64, {1}).packed(11, {-1})).tensor), ElementsAre(-1));  // the bits of 2^64-1
-  EXPECT_THAT(decode(typed(DType::String, {2}).text(6, "a").text(6, "\xff")).tensor->strings(), ElementsAre("a", "\xff"));
+  EXPECT_THAT(load_i64(*decode(typed(DType::U64, {1}).packed(11, {-1})).tensor),
+              ElementsAre(-1));  // the bits of 2^64-1
+  EXPECT_THAT(decode(typed(DType::String, {2}).text(6, "a").text(6, "\xff")).tensor->strings(),
+              ElementsAre("a", "\xff"));
 }
 
 TEST(TensorProto, NarrowTypesTravelAsBitsInInt32Data) {
@@ -95,7 +99,8 @@ TEST(TensorProto, ComplexNumbersArePairs) {
   ASSERT_TRUE(d.tensor.ok());
   EXPECT_EQ(d.tensor->data<float>()[0], 1);
   EXPECT_EQ(d.tensor->data<float>()[1], -2);
-  EXPECT_EQ(failure(typed(DType::C128, {1}).tag(10, 1).raw(2.5)), "has 1 numbers of data where its type and shape need 2");
+  EXPECT_EQ(failure(typed(DType::C128, {1}).tag(10, 1).raw(2.5)),
+            "has 1 numbers of data where its type and shape need 2");
 }
 
 TEST(TensorProto, RefusesWhatDoesNotFit) {
@@ -147,7 +152,9 @@ class ExternalData : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
-  void write(const std::string& name, const std::string& content) { std::ofstream(root_ / name, std::ios::binary) << content; }
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(root_ / name, std::ios::binary) << content;
+  }
 
   Result<Tensor> load(const std::vector<int64_t>& dims, std::string_view location, std::string_view offset = "",
                       std::string_view length = "") {
@@ -181,7 +188,8 @@ TEST_F(ExternalData, NeverLeavesTheFolder) {
   EXPECT_EQ(failure({1}, "sub/../../secret.bin"),
             "is external data in 'sub/../../secret.bin'; only relative paths without '..' are allowed");
   EXPECT_EQ(failure({1}, "leak.bin"), "is external data in 'leak.bin', a link that leaves the model's folder");
-  EXPECT_EQ(failure({1}, "up/secret.bin"), "is external data in 'up/secret.bin', a link that leaves the model's folder");
+  EXPECT_EQ(failure({1}, "up/secret.bin"),
+            "is external data in 'up/secret.bin', a link that leaves the model's folder");
   EXPECT_EQ(failure({1}, std::string_view("w.bin\0x", 7)),
             "is external data in 'w.bin\\x00x'; only relative paths without '..' are allowed");
 }

@@ -55,13 +55,15 @@ std::string failure(const std::string& bytes) {
 }
 
 TEST(Wire, SaysWhereAFileIsDamaged) {
-  EXPECT_EQ(failure(Message().tag(1, 0).bytes() + "\x80"), "damaged at byte 1 (in M, field 1): the data end inside a number");
+  EXPECT_EQ(failure(Message().tag(1, 0).bytes() + "\x80"),
+            "damaged at byte 1 (in M, field 1): the data end inside a number");
   EXPECT_EQ(failure(Message().tag(1, 0).bytes()), "damaged at byte 1 (in M, field 1): the data end inside a number");
   EXPECT_EQ(failure(Message().tag(1, 0).bytes() + std::string(11, '\xff')),
             "damaged at byte 1 (in M, field 1): a number longer than 64 bits");
   EXPECT_EQ(failure(Message().tag(2, 2).raw_varint(5).bytes() + "abc"),
             "damaged at byte 2 (in M, field 2): a length of 5 bytes where 3 are left");
-  EXPECT_EQ(failure(Message().tag(2, 0).raw_varint(5).bytes()), "damaged at byte 1 (in M, field 2): wire type 0 where 2 belongs");
+  EXPECT_EQ(failure(Message().tag(2, 0).raw_varint(5).bytes()),
+            "damaged at byte 1 (in M, field 2): wire type 0 where 2 belongs");
   EXPECT_EQ(failure(Message().tag(3, 3).bytes()), "damaged at byte 1 (in M, field 3): wire type 3 is not used by ONNX");
   EXPECT_EQ(failure(Message().raw_varint(0).bytes()), "damaged at byte 1 (in M, field 0): 0 is not a field number");
   EXPECT_EQ(failure(Message().text(2, "\xff").bytes()), "damaged at byte 3 (in M, field 2): a name that is not UTF-8");

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/check.h"
+#include "base/result.h"
+#include "tensor/dim_overflow.h"
 
 namespace strop {
 namespace {
@@ -12,16 +13,17 @@ int64_t floor_div_int(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a 
 
 int64_t mod_int(int64_t a, int64_t b) { return a - floor_div_int(a, b) * b; }
 
-// Sizes beyond 2^63 are refused where models come in; here they would be a bug, and must not pass as small ones.
+// Sizes beyond 2^63 are refused where models come in (the importer catches DimOverflow); later they would be a bug, and
+// must not pass as small ones.
 int64_t checked_add(int64_t a, int64_t b) {
   int64_t sum = 0;
-  STROP_CHECK(!__builtin_add_overflow(a, b, &sum), "{} + {} overflows", a, b);
+  if (__builtin_add_overflow(a, b, &sum)) throw DimOverflow(fmt::format("{} + {} does not fit 64 bits", a, b));
   return sum;
 }
 
 int64_t checked_mul(int64_t a, int64_t b) {
   int64_t result = 0;
-  STROP_CHECK(!__builtin_mul_overflow(a, b, &result), "{} * {} overflows", a, b);
+  if (__builtin_mul_overflow(a, b, &result)) throw DimOverflow(fmt::format("{} * {} does not fit 64 bits", a, b));
   return result;
 }
 

@@ -1,0 +1,109 @@
+#include "errors/hostile.h"
+#include "errors/small_models.h"
+
+namespace strop::tests {
+namespace {
+
+using namespace onnx::testing;  // NOLINT: the model writer's vocabulary
+
+HostileModel greedy(std::string name, const ModelSpec& spec, std::string code, std::string message) {
+  return {std::move(name), model(spec), std::move(code), std::move(message)};
+}
+
+ModelSpec of(const GraphSpec& spec) { return ModelSpec{graph(spec)}; }
+
+/// f<n> calls f<n-1> twice.
+ModelSpec doubling_functions(int count) {
+  std::vector<Message> functions;
+  for (int i = 0; i < count; ++i) {
+    const std::string inner = i == 0 ? "Identity" : "f" + std::to_string(i - 1);
+    const std::string domain = i == 0 ? "" : "local";
+    functions.push_back(
+        function({.name = "f" + std::to_string(i),
+                  .domain = "local",
+                  .inputs = {"a"},
+                  .outputs = {"r"},
+                  .nodes = {node(inner, {"a"}, {"b"}, {}, "", domain), node(inner, {"b"}, {"r"}, {}, "", domain)}}));
+  }
+  const Message call = node("f" + std::to_string(count - 1), {"x"}, {"y"}, {}, "call", "local");
+  return {.graph = graph(graph_of({call})), .functions = functions};
+}
+
+/// A loop in a loop in …: each level's body is imported anew when its types widen.
+Message growing_loops(int depth) {
+  Message body_node = node("Concat", {"v", "v"}, {"w"}, {int_attr("axis", 0)});
+  Message result;
+  for (int i = 0; i < depth; ++i) {
+    const Message body =
+        graph({.nodes = {node("Identity", {"c"}, {"co"}), body_node},
+               .initializers = {},
+               .inputs = {value_info("i", DType::I64, {}), value_info("c", DType::Bool, {}),
+                          value_info("v", DType::F32, {DimSpec()})},
+               .outputs = {value_info("co", DType::Bool, {}), value_info("w", DType::F32, {DimSpec()})}});
+    body_node = node("Loop", {"n", "", "v"}, {"w"}, {graph_attr("body", body)});
+    result = node("Loop", {"n", "", "x"}, {"y"}, {graph_attr("body", body)}, "outer");
+  }
+  return result;
+}
+
+GraphSpec sparse_bomb() {
+  GraphSpec spec = identity_graph();
+  spec.sparse_initializers = {Message()
+                                  .message(1, f32_tensor("s", {1}, {1}))
+                                  .message(2, i64_tensor("", {1}, {0}))
+                                  .packed(3, {1 << 20, 1 << 18})};
+  return spec;
+}
+
+GraphSpec typed_input(const Message& type) {
+  GraphSpec spec = identity_graph();
+  spec.inputs = {value_info("x", type)};
+  return spec;
+}
+
+GraphSpec constant_of_shape(std::vector<int64_t> shape) {
+  const auto rank = static_cast<int64_t>(shape.size());
+  GraphSpec spec = graph_of({node("ConstantOfShape", {"s"}, {"y"}, {}, "fill")});
+  spec.initializers = {i64_tensor("s", {rank}, shape)};
+  spec.outputs = {value_info("y", unranked_type(DType::F32))};
+  return spec;
+}
+
+GraphSpec loops(int depth) {
+  GraphSpec spec = graph_of({growing_loops(depth)});
+  spec.inputs.push_back(value_info("n", DType::I64, {}));
+  spec.outputs = {value_info("y", unranked_type(DType::F32))};
+  return spec;
+}
+
+}  // namespace
+
+std::vector<HostileModel> greedy_models() {
+  const Message map_type = Message().message(5, Message().integer(1, 7));
+  return {
+      greedy("operator_unknown", of(graph_of({node("Frobnicate", {"x"}, {"y"}, {}, "odd")})), "unsupported", ""),
+      greedy("operator_misspelt", of(graph_of({node("Reshap", {"x"}, {"y"}, {}, "odd")})), "unsupported", ""),
+      greedy("operators_unknown",
+             of(graph_of({node("Frobnicate", {"x"}, {"t"}, {}, "odd"), node("Twiddle", {"t"}, {"y"})})), "unsupported",
+             ""),
+      greedy("operator_of_another_domain",
+             ModelSpec{.graph = graph(graph_of({node("Identity", {"x"}, {"y"}, {}, "odd", "com.example")})),
+                       .opsets = {opset("", 17), opset("com.example", 1)}},
+             "unsupported", ""),
+      greedy("operator_too_old",
+             ModelSpec{.graph = graph(graph_of({node("Scan", {"x"}, {"y"}, {}, "old")})), .opsets = {opset("", 7)}},
+             "unsupported", ""),
+      greedy("opset_from_the_future", ModelSpec{.graph = graph(identity_graph()), .opsets = {opset("", 999)}},
+             "unsupported", ""),
+      greedy("ir_version_from_the_future", ModelSpec{.graph = graph(identity_graph()), .ir_version = 99}, "unsupported",
+             ""),
+      greedy("map_as_input", of(typed_input(map_type)), "unsupported", ""),
+      greedy("sparse_bomb", of(sparse_bomb()), "unsupported", ""),
+      greedy("functions_that_double", doubling_functions(40), "unsupported", ""),
+      greedy("loops_that_widen", of(loops(30)), "unsupported", ""),
+      greedy("constant_of_absurd_shape", of(constant_of_shape({1 << 30, 1 << 30})), "invalid_model", ""),
+      greedy("constant_of_negative_shape", of(constant_of_shape({-4})), "invalid_model", ""),
+  };
+}
+
+}  // namespace strop::tests

@@ -1,0 +1,174 @@
+#include "errors/hostile.h"
+#include "errors/small_models.h"
+
+namespace strop::tests {
+namespace {
+
+using namespace onnx::testing;  // NOLINT: the model writer's vocabulary
+
+HostileModel illegal(std::string name, const GraphSpec& spec, std::string message) {
+  return {std::move(name), model(spec), "invalid_model", std::move(message)};
+}
+
+HostileModel illegal(std::string name, const ModelSpec& spec, std::string message) {
+  return {std::move(name), model(spec), "invalid_model", std::move(message)};
+}
+
+GraphSpec with_inputs(std::vector<Message> inputs) {
+  GraphSpec spec = identity_graph();
+  spec.inputs = std::move(inputs);
+  return spec;
+}
+
+GraphSpec with_outputs(std::vector<Message> outputs) {
+  GraphSpec spec = identity_graph();
+  spec.outputs = std::move(outputs);
+  return spec;
+}
+
+Message branch(std::vector<Message> nodes, const Message& output) {
+  return graph({.nodes = std::move(nodes), .initializers = {}, .inputs = {}, .outputs = {output}});
+}
+
+Message good_branch() { return branch({node("Identity", {"x"}, {"t"})}, value_info("t", DType::F32, {2})); }
+
+GraphSpec if_with(std::vector<Message> attrs) {
+  GraphSpec spec = graph_of({node("If", {"c"}, {"y"}, std::move(attrs), "choose")});
+  spec.inputs.push_back(value_info("c", DType::Bool, {}));
+  return spec;
+}
+
+GraphSpec loop_with(const Message& body) {
+  GraphSpec spec = graph_of({node("Loop", {"n", "", "x"}, {"y"}, {graph_attr("body", body)}, "repeat")});
+  spec.inputs.push_back(value_info("n", DType::I64, {}));
+  return spec;
+}
+
+ModelSpec with_functions(std::vector<Message> functions, const Message& call) {
+  return {.graph = graph(graph_of({call})), .functions = std::move(functions)};
+}
+
+std::vector<HostileModel> bad_names() {
+  return {
+      illegal("two_results_of_one_name",
+              graph_of({node("Identity", {"x"}, {"y"}, {}, "a"), node("Identity", {"x"}, {"y"}, {}, "b")}), ""),
+      illegal("result_named_as_input",
+              graph_of({node("Identity", {"x"}, {"y"}), node("Identity", {"y"}, {"x"}, {}, "back")}), ""),
+      illegal("input_twice", with_inputs({value_info("x", DType::F32, {2}), value_info("x", DType::F32, {2})}), ""),
+      illegal("input_without_name", with_inputs({value_info("", DType::F32, {2})}), ""),
+      illegal("operand_undefined", graph_of({node("Identity", {"nowhere"}, {"y"}, {}, "copy")}), ""),
+      illegal("nodes_out_of_order",
+              graph_of({node("Identity", {"t"}, {"y"}, {}, "second"), node("Identity", {"x"}, {"t"}, {}, "first")}),
+              ""),
+      illegal("cycle",
+              graph_of({node("Concat", {"x", "b"}, {"a"}, {int_attr("axis", 0)}, "one"),
+                        node("Identity", {"a"}, {"b"}, {}, "two"), node("Identity", {"a"}, {"y"})}),
+              ""),
+      illegal("node_feeds_itself", graph_of({node("Concat", {"x", "y"}, {"y"}, {int_attr("axis", 0)}, "self")}), ""),
+      illegal("output_not_made", with_outputs({value_info("z", DType::F32, {2})}), ""),
+      illegal("output_twice", with_outputs({value_info("y", DType::F32, {2}), value_info("y", DType::F32, {2})}), ""),
+      illegal("no_outputs", with_outputs({}), ""),
+      illegal("node_without_operator", graph_of({node("", {"x"}, {"y"}, {}, "blank")}), ""),
+      illegal("name_with_line_ends", graph_of({node("Identity", {"no\nwhere"}, {"y"}, {}, "co\npy")}), ""),
+      illegal("subgraph_uses_undefined",
+              if_with({graph_attr("then_branch",
+                                  branch({node("Identity", {"q"}, {"t"}, {}, "in")}, value_info("t", DType::F32, {2}))),
+                       graph_attr("else_branch", good_branch())}),
+              ""),
+  };
+}
+
+std::vector<HostileModel> bad_headers() {
+  const Message good = graph(identity_graph());
+  return {
+      {"no_graph", Message().integer(1, 8).message(8, opset("", 17)).bytes(), "invalid_model", ""},
+      illegal("ir_version_zero", ModelSpec{.graph = good, .ir_version = 0}, ""),
+      illegal("no_opset", ModelSpec{.graph = good, .opsets = {}}, ""),
+      illegal("opset_zero", ModelSpec{.graph = good, .opsets = {opset("", 0)}}, ""),
+      illegal("two_opsets", ModelSpec{.graph = good, .opsets = {opset("", 17), opset("ai.onnx", 18)}}, ""),
+  };
+}
+
+std::vector<HostileModel> bad_tensors() {
+  return {
+      illegal(
+          "initializer_twice",
+          [] {
+            GraphSpec spec = identity_graph();
+            spec.initializers = {f32_tensor("w", {1}, {1}), f32_tensor("w", {1}, {1})};
+            return spec;
+          }(),
+          ""),
+      illegal("initializer_too_short", graph_with(f32_tensor("w", {3}, {1, 2})), ""),
+      illegal("initializer_of_negative_shape", graph_with(f32_tensor("w", {-1}, {})), ""),
+      illegal("initializer_shape_overflows", graph_with(f32_tensor("w", {INT64_MAX, INT64_MAX}, {})), ""),
+      illegal("initializer_of_unknown_type",
+              graph_with(Message().packed(1, {1}).integer(2, 77).text(8, "w").text(9, "abcd")), ""),
+      illegal("external_data_absolute", graph_with(external_tensor("w", {1}, "/etc/passwd")), ""),
+      illegal("external_data_climbs", graph_with(external_tensor("w", {1}, "a/../../etc/passwd")), ""),
+      {"external_data_missing", model(graph_with(external_tensor("w", {1}, "strop_no_such_file.bin"))), "not_found",
+       ""},
+      illegal("input_without_type", with_inputs({value_info("x", Message())}), ""),
+      illegal("input_of_negative_shape", with_inputs({value_info("x", DType::F32, {-5})}), ""),
+      illegal("input_shape_overflows", with_inputs({value_info("x", DType::F32, {int64_t{1} << 40, int64_t{1} << 40})}),
+              ""),
+      illegal("output_of_another_type", with_outputs({value_info("y", DType::I64, {2})}), ""),
+  };
+}
+
+std::vector<HostileModel> bad_nodes() {
+  const Message loop_body = graph(
+      {.nodes = {node("Identity", {"c"}, {"co"})},
+       .initializers = {},
+       .inputs = {value_info("i", DType::I64, {}), value_info("c", DType::Bool, {}), value_info("v", DType::F32, {2})},
+       .outputs = {value_info("co", DType::Bool, {})}});
+  const Message narrow_body = graph({.nodes = {node("Identity", {"i"}, {"co"})},
+                                     .initializers = {},
+                                     .inputs = {value_info("i", DType::I64, {})},
+                                     .outputs = {value_info("co", DType::I64, {})}});
+  const Message f = function({.name = "f",
+                              .domain = "local",
+                              .inputs = {"a"},
+                              .outputs = {"r"},
+                              .nodes = {node("g", {"a"}, {"r"}, {}, "", "local")}});
+  const Message g = function({.name = "g",
+                              .domain = "local",
+                              .inputs = {"a"},
+                              .outputs = {"r"},
+                              .nodes = {node("f", {"a"}, {"r"}, {}, "", "local")}});
+  const Message h = function(
+      {.name = "h", .domain = "local", .inputs = {"a"}, .outputs = {"r"}, .nodes = {node("Identity", {"a"}, {"r"})}});
+  return {
+      illegal("attribute_missing", graph_of({node("Concat", {"x"}, {"y"}, {}, "join")}), ""),
+      illegal("attribute_of_another_kind", graph_of({node("Concat", {"x"}, {"y"}, {float_attr("axis", 0)}, "join")}),
+              ""),
+      illegal("attribute_twice",
+              graph_of({node("Concat", {"x"}, {"y"}, {int_attr("axis", 0), int_attr("axis", 0)}, "join")}), ""),
+      illegal("axis_out_of_range", graph_of({node("Concat", {"x"}, {"y"}, {int_attr("axis", 7)}, "join")}), ""),
+      illegal("operand_missing", graph_of({node("Concat", {"x", ""}, {"y"}, {int_attr("axis", 0)}, "join")}), ""),
+      illegal("result_that_is_not_there", graph_of({node("Identity", {"x"}, {"y", "z"}, {}, "copy")}), ""),
+      illegal("if_without_else", if_with({graph_attr("then_branch", good_branch())}), ""),
+      illegal(
+          "branches_of_two_types",
+          if_with({graph_attr("then_branch", good_branch()),
+                   graph_attr("else_branch", branch({node("Shape", {"x"}, {"t"})}, value_info("t", DType::I64, {1})))}),
+          ""),
+      illegal("loop_body_returns_too_little", loop_with(loop_body), ""),
+      illegal("loop_body_takes_too_little", loop_with(narrow_body), ""),
+      illegal("function_calls_itself", with_functions({f, g}, node("f", {"x"}, {"y"}, {}, "call", "local")), ""),
+      illegal("function_twice", with_functions({h, h}, node("h", {"x"}, {"y"}, {}, "call", "local")), ""),
+      illegal("function_with_too_many_operands", with_functions({h}, node("h", {"x", "x"}, {"y"}, {}, "call", "local")),
+              ""),
+  };
+}
+
+}  // namespace
+
+std::vector<HostileModel> illegal_models() {
+  std::vector<HostileModel> all;
+  for (const auto& part : {bad_headers(), bad_names(), bad_tensors(), bad_nodes()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace strop::tests
