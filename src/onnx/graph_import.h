@@ -20,6 +20,9 @@ namespace strop::onnx {
 /// A model that expands to more nodes than this (through functions or repeated imports of a body) is refused.
 inline constexpr int64_t kMaxImportedNodes = 1'000'000;
 
+/// Bodies of loops in bodies of loops: each level is inferred several times over, until its types hold.
+inline constexpr int kMaxLoopDepth = 6;
+
 /// What one import shares.
 struct ImportState {
   const Structure& structure;
@@ -27,6 +30,7 @@ struct ImportState {
   const ImporterTable& importers;
   TensorSource source;
   int64_t nodes_left = kMaxImportedNodes;
+  int loop_depth = 0;
 };
 
 /// A function's attributes at one call.

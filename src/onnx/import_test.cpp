@@ -118,8 +118,8 @@ TEST(Import, AskedForOutputs) {
   ASSERT_TRUE(imported.ok()) << imported.error().message;
   EXPECT_EQ(imported->graph->outputs[0].name, "y");
   EXPECT_EQ(imported->graph->outputs[1].value, imported->graph->inputs[0].value);
-  options.outputs = {"yy"};
-  EXPECT_EQ(failure(model(spec), options), "output 'yy': the model has no value of that name; did you mean 'y'?");
+  options.outputs = {"q"};
+  EXPECT_EQ(failure(model(spec), options), "output 'q': the model has no value of that name");
   options.outputs = {"y", "y"};
   EXPECT_EQ(failure(model(spec), options), "output 'y' is asked for twice");
 }
@@ -415,7 +415,8 @@ TEST(Import, DamagedModels) {
       for (const int change : {1, 0x80, 0xff}) {
         bad[at] = static_cast<char>(good[at] ^ change);
         const auto result = import(bad);
-        if (!result.ok()) EXPECT_NE(result.error().code, ErrorCode::Internal) << result.error().message;
+        if (result.ok()) continue;
+        EXPECT_NE(result.error().code, ErrorCode::Internal) << result.error().message;
       }
     }
   }

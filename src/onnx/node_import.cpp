@@ -1,5 +1,7 @@
 #include "onnx/node_import.h"
 
+#include <algorithm>
+
 #include "onnx/names.h"
 #include "onnx/symbols.h"
 
@@ -26,6 +28,19 @@ std::string_view name_of(AttrKind kind) {
   }
   return "of an unknown kind";
 }
+
+/// Counts the loops around what is being imported.
+class LoopDepth {
+ public:
+  LoopDepth(ImportState& state, bool is_loop) : state_(state), added_(is_loop ? 1 : 0) { state_.loop_depth += added_; }
+  ~LoopDepth() { state_.loop_depth -= added_; }
+  LoopDepth(const LoopDepth&) = delete;
+  LoopDepth& operator=(const LoopDepth&) = delete;
+
+ private:
+  ImportState& state_;
+  int added_;
+};
 
 bool is_list(AttrKind kind) { return kind == AttrKind::Floats || kind == AttrKind::Ints || kind == AttrKind::Strings; }
 
@@ -146,6 +161,9 @@ Result<NodeContext::Regions> NodeImport::attr_graphs(const std::vector<RegionSpe
     if (id == ir::kNone || graph().is_constant(id)) continue;
     result.captures.push_back(id);
   }
+  const bool is_loop = std::any_of(protos.begin(), protos.end(), [](const auto* proto) { return !proto->inputs.empty(); });
+  const LoopDepth depth(scope_.state, is_loop);
+  if (scope_.state.loop_depth > kMaxLoopDepth) return unsupported("loops are nested more than {} deep", kMaxLoopDepth);
   for (size_t i = 0; i < specs.size(); ++i) {
     const std::string region_scope = fmt::format("{}{}r", graph().next_node_prefix(), i);
     STROP_ASSIGN(auto region, import_region(*protos[i], specs[i], outer_names, region_scope));

@@ -43,22 +43,31 @@ std::vector<HostileModel> damaged_files() {
   deep_type.inputs = {value_info("x", nested_sequence(40))};
   return {
       {"empty", "", "invalid_model", "the file is not an ONNX model: it has no IR version"},
-      damaged("text", "hello, world", ""),
-      damaged("cut_short", good.substr(0, good.size() / 2), ""),
-      damaged("cut_in_a_length", good.substr(0, 3), ""),
-      damaged("length_beyond_32_bits", huge_length, ""),
-      damaged("endless_number", Message().tag(1, 0).bytes() + std::string(16, '\xff'), ""),
-      damaged("name_not_utf8", model(bad_name), ""),
-      damaged("graphs_nested_deeply", nested_ifs(60), ""),
-      damaged("types_nested_deeply", model(deep_type), ""),
-      damaged("graph_is_a_number", Message().integer(1, 8).integer(7, 5).bytes(), ""),
-      damaged("field_zero", std::string(4, '\0'), ""),
+      damaged("text", "hello, world", "damaged at byte 3 (in ModelProto, field 13): wire type 4 is not used by ONNX"),
+      damaged("cut_short", good.substr(0, good.size() / 2),
+              "damaged at byte 21 (in ModelProto, field 7): a length of 61 bytes where 20 are left"),
+      damaged("cut_in_a_length", good.substr(0, 3),
+              "damaged at byte 3 (in ModelProto, field 8): the data end inside a number"),
+      damaged("length_beyond_32_bits", huge_length,
+              "damaged at byte 8 (in ModelProto, field 7): a length of 4294967300 bytes where 4 are left"),
+      damaged("endless_number", Message().tag(1, 0).bytes() + std::string(16, '\xff'),
+              "damaged at byte 1 (in ModelProto, field 1): a number longer than 64 bits"),
+      damaged("name_not_utf8", model(bad_name),
+              "damaged at byte 49 (in GraphProto, field 2): a name that is not UTF-8"),
+      damaged("graphs_nested_deeply", nested_ifs(60),
+              "damaged at byte 1046 (in GraphProto, field 0): messages nested too deeply"),
+      damaged("types_nested_deeply", model(deep_type),
+              "damaged at byte 201 (in TypeProto, field 0): messages nested too deeply"),
+      damaged("graph_is_a_number", Message().integer(1, 8).integer(7, 5).bytes(),
+              "damaged at byte 3 (in ModelProto, field 7): wire type 0 where 2 belongs"),
+      damaged("field_zero", std::string(4, '\0'),
+              "damaged at byte 1 (in ModelProto, field 0): 0 is not a field number"),
       damaged("element_type_too_large", model([] {
                 GraphSpec spec = identity_graph();
                 spec.inputs = {value_info("x", Message().message(1, Message().integer(1, int64_t{1} << 40)))};
                 return spec;
               }()),
-              ""),
+              "damaged at byte 64 (in TypeProto.Tensor, field 1): 1099511627776 does not fit 32 bits"),
   };
 }
 

@@ -1,7 +1,7 @@
 /// Damaged and hostile inputs: what each is, and the exact message it is refused with.
 #pragma once
 
-#include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +14,9 @@ struct HostileModel {
   std::string code;  ///< to_string(ErrorCode)
   std::string message;
 };
+
+/// How GoogleTest shows one.
+inline void PrintTo(const HostileModel& model, std::ostream* out) { *out << model.name; }
 
 /// Models whose file is damaged: bytes that are not a model.
 std::vector<HostileModel> damaged_files();
