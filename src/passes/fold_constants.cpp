@@ -2,6 +2,7 @@
 /// inference knows, late fields whose operands are known, and branches whose condition is constant.
 #include "ir/constant_text.h"
 #include "ir/infer.h"
+#include "ops/control/control.h"
 #include "ops/shape/shape.h"
 #include "passes/inline_region.h"
 #include "passes/match.h"
@@ -120,7 +121,7 @@ class Folder {
   /// `If` with a constant condition is the branch it takes.
   Result<bool> inline_branch(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
-    if (node.op->name != "If" || !graph_.is_constant(node.inputs[0])) return false;
+    if (node.op != &ops::kIf || !graph_.is_constant(node.inputs[0])) return false;
     const bool condition = load_i64(*graph_.constant_tensor(node.inputs[0]))[0] != 0;
     const std::vector<ir::ValueId> captures(node.inputs.begin() + 1, node.inputs.end());
     const auto branch = node.regions[condition ? 0 : 1];

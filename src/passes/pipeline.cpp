@@ -13,11 +13,12 @@ extern const Pass kFusePointwise;
 extern const Pass kMatchActivations;
 extern const Pass kSimplifyPrograms;
 extern const Pass kSinkTransposes;
+extern const Pass kTidyCaptures;
 
 std::vector<Stage> default_pipeline() {
   return {
       // What is left afterwards depends on the inputs, is needed and is there once.
-      {{&kFoldConstants, &kSinkTransposes, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
+      {{&kFoldConstants, &kTidyCaptures, &kSinkTransposes, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
       // Pointwise regions, each as short as it can be said.
       {{&kFusePointwise, &kSimplifyPrograms, &kMatchActivations, &kCommonSubexpressions, &kDeadCode}, 4},
   };
