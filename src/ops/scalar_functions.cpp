@@ -40,7 +40,12 @@ double floor_mod(double a, double b) {
   return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-double hard_unit(double a) { return min_number(max_number(a, 0), 1); }
+double clip(double a, double low, double high) {
+  const double raised = a < low ? low : a;  // NaN stays
+  return raised > high ? high : raised;
+}
+
+double hard_unit(double a) { return clip(a, 0, 1); }
 
 double shrink(double a, double bias, double lambda) { return a < -lambda ? a + bias : a > lambda ? a - bias : 0; }
 
@@ -65,7 +70,7 @@ double shrink(double a, double bias, double lambda) { return a < -lambda ? a + b
   X(ThresholdedRelu, a > b ? a : 0) X(Swish, a * sigmoid(b * a))                                                       \
   X(Selu, a > 0 ? c * a : c * (b * std::expm1(a))) /* b alpha, c gamma */                                              \
   X(HardSigmoid, hard_unit(b * a + c)) X(Shrink, shrink(a, b, c)) /* b bias, c lambda */                               \
-  X(Clip, min_number(max_number(a, b), c)) /* where b > c: c */
+  X(Clip, clip(a, b, c)) /* where b > c: c */
 
 #define STROP_NUMBER_TESTS(X)                                                                                          \
   X(IsNaN, std::isnan(a)) X(IsPosInf, a == kInfinity) X(IsNegInf, a == -kInfinity)                                     \
