@@ -88,7 +88,6 @@ STROP_API HostTensor random_tensor(DType dtype, const std::vector<int64_t>& shap
 // Runtime
 // ---------------------------------------------------------------------------------------------------------------------
 
-enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
 
 struct RuntimeOptions {
   int threads = 0;  ///< kernels' workers, the calling thread included; 0: one per CPU this process may use

@@ -1,4 +1,4 @@
-/// Part of the C++ API (included by strop.h): element types.
+/// Part of the C++ API (included by strop.h): element types, log levels.
 #pragma once
 
 #include <cstdint>
@@ -49,5 +49,11 @@ int bit_width(DType dtype);
 
 /// Bytes of `count` contiguous elements, packed types rounded up to whole bytes. String has none.
 int64_t byte_size(DType dtype, int64_t count);
+
+enum class LogLevel : uint8_t {
+  Warning,  ///< the user should know, though the work goes on: a fallback, a guess
+  Info,     ///< what is being done
+  Debug,    ///< why
+};
 
 }  // namespace strop

@@ -8,13 +8,9 @@
 #include <string_view>
 #include <utility>
 
-namespace strop {
+#include "strop/types.h"
 
-enum class LogLevel : uint8_t {
-  Warning,  ///< the user should know, though the work goes on: a fallback, a guess
-  Info,     ///< what is being done
-  Debug,    ///< why
-};
+namespace strop {
 
 /// "warning", "info", "debug"
 std::string_view to_string(LogLevel level);

@@ -1,13 +1,13 @@
 /// Runs a program: one Executor per user of an engine, with its own memory. Belongs to one thread at a time.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/function_ref.h"
 #include "runtime/program.h"
 #include "runtime/shape_plan.h"
@@ -27,7 +27,7 @@ struct MemoryReport {
 
 struct ExecutorOptions {
   int max_cached_shapes = 16;         ///< per block; the least recently used plan is dropped
-  const std::atomic<bool>* cancelled = nullptr;  ///< checked between steps; may be null
+  CancelToken cancel;                 ///< checked between steps
 };
 
 /// Called after each step with its time, where a caller asks for a profile.

@@ -106,9 +106,7 @@ Result<void> Frame::run(std::span<const Value> inputs, std::span<Value> outputs,
   }
   STROP_TRY(place_outputs(inputs, outputs));
   for (size_t i = 0; i < block_.steps.size(); ++i) {
-    if (shared_.options.cancelled && shared_.options.cancelled->load(std::memory_order_relaxed)) {
-      return error(ErrorCode::Cancelled, "the run was cancelled");
-    }
+    STROP_TRY(shared_.options.cancel.check());
     auto result = run_step(i, observer);
     if (!result.ok()) return in_context(result.error(), describe(block_.steps[i]));
   }

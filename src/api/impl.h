@@ -1,0 +1,63 @@
+/// What stands behind the handles of strop.h, and the border where a Bug becomes an Error.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/threads.h"
+#include "engine/engine_file.h"
+#include "runtime/executor.h"
+#include "runtime/program.h"
+#include "strop/strop.h"
+
+namespace strop {
+
+struct Runtime::Impl {
+  std::shared_ptr<Threads> threads;
+  std::unique_ptr<Log> log;
+  CancelToken cancel;
+};
+
+struct Engine::Impl {
+  Runtime runtime;
+  engine::EngineImage image;
+  std::shared_ptr<const runtime::Program> program;
+  engine::Digests digests;   ///< of the file it came from; computed when first asked for otherwise
+  bool has_digests = false;
+};
+
+namespace api {
+
+/// Runs `work` and turns what it throws into an Error: Bug → Internal, bad_alloc → OutOfMemory.
+template <class F>
+auto guarded(F&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Bug& bug) {
+    return Error{ErrorCode::Internal, std::string("this is a bug of Strop, please report it: ") + bug.what()};
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::OutOfMemory, "not enough memory"};
+  } catch (const std::exception& other) {
+    return Error{ErrorCode::Internal, std::string("this is a bug of Strop, please report it: ") + other.what()};
+  }
+}
+
+/// An engine around an image: looks up operators and tactics.
+Result<Engine> make_engine(engine::EngineImage image, const Runtime& runtime);
+
+/// The dimensions of a plan type as text, over the block's symbols.
+std::vector<std::string> shape_text(const plan::TypeDesc& type, const plan::ShapeProgram& shapes);
+
+/// Concrete input types: given shapes first, then the model's constants; symbols become `unknown`.
+Result<std::vector<Type>> input_types(const plan::Block& block, const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown);
+
+/// A Tensor over the caller's memory.
+Tensor borrow(const TensorView& view);
+TensorView view_of(const Tensor& tensor);
+
+}  // namespace api
+}  // namespace strop

@@ -1,0 +1,57 @@
+/// Model + options → engine: import, passes, lowering, record. One straight function with a name per stage.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/threads.h"
+#include "compiler/lower.h"
+#include "engine/engine_file.h"
+#include "ir/graph.h"
+#include "onnx/import.h"
+#include "passes/pass.h"
+
+namespace strop::compiler {
+
+struct CompileOptions {
+  onnx::ImportOptions import;                        ///< fixed shapes, other outputs
+  std::string route;                                 ///< "knob=value …"
+  std::map<std::string, tactics::Range> ranges;      ///< of symbols, from min/max shapes
+  std::string precision = "fp32";
+  /// stage, item (pass or node), done, total (0: not known); may be empty.
+  std::function<void(std::string_view stage, std::string_view item, int64_t done, int64_t total)> progress;
+};
+
+struct Compiled {
+  engine::EngineImage image;
+  LowerStats stats;
+  std::vector<passes::PassReport> passes;
+  int64_t imported_nodes = 0;
+};
+
+/// What compiling needs from its caller.
+struct CompileEnvironment {
+  Threads& threads;
+  Log& log;
+  CancelToken cancel;
+};
+
+/// Every knob that the compiler reads: the catalogue of the command line, the tuner and the record.
+const KnobList& compiler_knobs();
+
+Result<Compiled> compile(const std::string& model_path, const CompileOptions& options, const CompileEnvironment& environment);
+
+/// Import alone, for inspection and verification.
+Result<onnx::ImportedModel> import_for(const std::string& model_path, const CompileOptions& options);
+
+/// The software that the engine was made with, for the record: version, instruction set, compiler.
+std::string fingerprint();
+
+}  // namespace strop::compiler
