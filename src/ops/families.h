@@ -36,7 +36,9 @@ struct Operator;
   X(reduce)                        \
   X(softmax)                       \
   X(norm)                          \
-  X(control)
+  X(control)                       \
+  X(matmul)                        \
+  X(conv)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \

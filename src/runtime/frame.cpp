@@ -303,7 +303,7 @@ Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, co
   const tactics::Problem problem = concrete_problem(loaded, attrs, std::move(types), ctx.outputs);
   const tactics::Tactic& tactic = *loaded.variants[0].tactic;
   if (tactic.why_not(problem)) return nothing;
-  STROP_ASSIGN(const auto launch, tactic.prepare({problem, loaded.variants[0].config, shared_.threads.count(), {}, {}}));
+  STROP_ASSIGN(const auto launch, tactic.prepare({problem, loaded.variants[0].config, shared_.threads.count(), 0, {}, {}}));
   std::vector<tactics::Buffer> in;
   std::vector<tactics::Buffer> out;
   std::vector<Value> results;

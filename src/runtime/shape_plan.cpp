@@ -180,7 +180,7 @@ class Builder {
     const tactics::Problem problem = concrete_problem(loaded, std::move(attrs), std::move(inputs), std::move(outputs));
     size_t chosen = 0;
     STROP_ASSIGN(prepared.launch, prepare_variant(step, loaded, plan_->registers,
-                                                  {problem, {}, request_.threads, input_pitches, output_pitches}, &chosen));
+                                                  {problem, {}, request_.threads, 0, input_pitches, output_pitches}, &chosen));
     const plan::Variant& variant = step.variants[chosen];
     for (size_t i = 0; i < variant.packed.size(); ++i) {
       if (variant.packed[i] != kNone) prepared.inputs[i] = {Storage::Weight, variant.packed[i], 0};
@@ -299,7 +299,9 @@ Result<std::unique_ptr<tactics::Launch>> prepare_variant(const plan::Step& step,
     if (!std::all_of(when.begin(), when.end(), [&](const plan::ShapeCheck& check) { return holds(check, registers); })) continue;
     if (chosen) *chosen = i;
     if (!loaded.variants[i].tactic) return tactics::make_reference_launch(args.problem);
-    return loaded.variants[i].tactic->prepare({args.problem, loaded.variants[i].config, args.threads, args.input_pitches, args.output_pitches});
+    uint32_t packed = 0;
+    for (size_t k = 0; k < step.variants[i].packed.size() && k < 32; ++k) packed |= step.variants[i].packed[k] != kNone ? uint32_t{1} << k : 0;
+    return loaded.variants[i].tactic->prepare({args.problem, loaded.variants[i].config, args.threads, packed, args.input_pitches, args.output_pitches});
   }
   STROP_UNREACHABLE("no variant of {} is unconditional", step.op);
 }

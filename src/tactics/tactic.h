@@ -93,8 +93,11 @@ struct PrepareArgs {
   const Problem& problem;      ///< all dimensions constant
   const Config& config;
   int threads = 1;             ///< workers that run will have
+  uint32_t packed_inputs = 0;  ///< bit i: operand i arrives in the tactic's packed form
   std::span<const int64_t> input_pitches = {};   ///< per operand, 0: dense; only where accepted
   std::span<const int64_t> output_pitches = {};
+
+  bool packed(size_t operand) const { return operand < 32 && (packed_inputs >> operand & 1) != 0; }
 };
 
 /// A constant operand that the tactic wants in another form.

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <array>
+
+#include "kernels/gemm/gemm.h"
+#include "ops/families.h"
+#include "ops/matmul/matmul.h"
+#include "tactics/epilogue_roles.h"
+#include "tactics/tactic.h"
+
+namespace strop::ops {
+namespace {
+
+using kernels::GemmConfig;
+using kernels::GemmProblem;
+using tactics::Config;
+using tactics::PackRequest;
+using tactics::Problem;
+
+std::optional<std::string> roles_of(const Problem& problem, tactics::EpilogueRoles& roles) {
+  const auto& attrs = problem.attrs.as<MatMulAttrs>();
+  return tactics::resolve_epilogue(problem, {attrs.epilogue, kMatMulEpilogueInput, static_cast<size_t>(problem.out().rank()) - 1}, roles);
+}
+
+std::optional<std::string> why_not(const Problem& problem) {
+  for (const size_t operand : {0, 1}) {
+    if (problem.in(operand).dtype != DType::F32) return "only f32";
+    if (!problem.in(operand).has_rank()) return "an operand's rank is not known";
+  }
+  if (problem.out().dtype != DType::F32 || !problem.out().has_rank()) return "only f32 results of known rank";
+  tactics::EpilogueRoles roles;
+  return roles_of(problem, roles);
+}
+
+// Elements before the last two axes.
+Dim batch_of(const TensorType& type) { return product(Dims(type.dims().begin(), type.dims().end() - 2)); }
+
+// B is packed ahead if it is one constant matrix.
+bool packs_b(const Problem& problem) {
+  return problem.is_constant(1) && batch_of(problem.in(1)) == Dim(1) && problem.in(1).is_static() && problem.in(1).count().constant() > 0;
+}
+
+GemmConfig kernel_config(const GemmProblem& gemm, const Config& config) {
+  GemmConfig kernel = kernels::default_config(gemm);
+  kernel.nr = static_cast<int>(config.get("nr", kernel.nr));
+  kernel.mr = static_cast<int>(config.get("mr", kernel.mr));
+  kernel.kc = config.get("kc", kernel.kc);
+  kernel.mc = config.get("mc", kernel.mc);
+  kernel.nc = config.get("nc", kernel.nc);
+  kernel.copy_a = config.get("copy_a", kernel.copy_a) != 0;
+  kernel.copy_b = config.get("copy_b", kernel.copy_b) != 0;
+  return kernel;
+}
+
+struct Matrix {
+  int64_t k = 0, n = 0;
+};
+
+Matrix matrix_b(const Problem& problem) {
+  const auto dims = problem.in_dims(1);
+  const bool transposed = problem.attrs.as<MatMulAttrs>().trans_b;
+  const int64_t rows = dims[dims.size() - 2];
+  const int64_t columns = dims[dims.size() - 1];
+  return transposed ? Matrix{columns, rows} : Matrix{rows, columns};
+}
+
+std::vector<PackRequest> packs(const Problem& problem, const Config& config) {
+  if (!packs_b(problem)) return {};
+  const Matrix b = matrix_b(problem);
+  const GemmConfig kernel = kernel_config(GemmProblem{64, b.n, b.k}, config);
+  const auto bytes = static_cast<int64_t>(kernels::packed_b_bytes(b.k, b.n, kernel));
+  const bool transposed = problem.attrs.as<MatMulAttrs>().trans_b;
+  return {{1, bytes, fmt::format("panels nr={} of {}x{}{}", kernel.nr, b.k, b.n, transposed ? " transposed" : "")}};
+}
+
+void pack(const Problem& problem, const Config& config, const PackRequest&, const Tensor& source, std::span<std::byte> packed) {
+  const Matrix b = matrix_b(problem);
+  const GemmConfig kernel = kernel_config(GemmProblem{64, b.n, b.k}, config);
+  kernels::pack_b({b.k, b.n, problem.attrs.as<MatMulAttrs>().trans_b, 0, source.data<float>(), reinterpret_cast<float*>(packed.data())}, kernel);
+}
+
+/// One or several runs of the kernel: several where the batch does not broadcast with one stride per operand.
+class GemmLaunch final : public tactics::Launch {
+ public:
+  GemmProblem problem;
+  GemmConfig config;
+  tactics::EpilogueRoles roles;
+  size_t workspace = 0;
+  struct Item {
+    int64_t a, b, c;  // element offsets
+  };
+  std::vector<Item> items;
+
+  int64_t workspace_bytes() const override { return static_cast<int64_t>(workspace); }
+
+  Result<void> run(const tactics::LaunchArgs& args) const override {
+    const auto operand = [&](int32_t index) { return index < 0 ? nullptr : args.inputs[static_cast<size_t>(index)].as<const float>(); };
+    for (const Item& item : items) {
+      kernels::GemmEpilogue epilogue;
+      epilogue.bias = operand(roles.bias);
+      if (roles.residual >= 0) {
+        epilogue.residual = operand(roles.residual) + item.c;
+        epilogue.ldr = problem.n;
+        epilogue.stride_r = problem.m * problem.n;
+      }
+      epilogue.lo = roles.lo;
+      epilogue.hi = roles.hi;
+      kernels::run_gemm(problem, config,
+                        {args.inputs[0].as<const float>() + item.a, args.inputs[1].as<const float>() + item.b, args.outputs[0].as<float>() + item.c,
+                         args.workspace, workspace},
+                        epilogue, args.threads);
+    }
+    return {};
+  }
+};
+
+int64_t count_before_matrix(const std::vector<int64_t>& dims) {
+  int64_t count = 1;
+  for (size_t i = 0; i + 2 < dims.size(); ++i) count *= dims[i];
+  return count;
+}
+
+// Matrix index that batch item `item` of the result uses in an operand, under broadcasting.
+int64_t operand_item(int64_t item, const std::vector<int64_t>& result, const std::vector<int64_t>& operand) {
+  int64_t index = 0;
+  int64_t step = 1;
+  for (size_t i = 2; i < result.size(); ++i) {
+    const int64_t size = result[result.size() - 1 - i];
+    const int64_t at = item % size;
+    item /= size;
+    if (i >= operand.size()) continue;
+    const int64_t own = operand[operand.size() - 1 - i];
+    if (own != 1) index += at * step;
+    step *= own;
+  }
+  return index;
+}
+
+Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& args) {
+  const Problem& problem = args.problem;
+  const auto& attrs = problem.attrs.as<MatMulAttrs>();
+  auto launch = std::make_unique<GemmLaunch>();
+  roles_of(problem, launch->roles);
+  const auto a = problem.in_dims(0);
+  const auto b = problem.in_dims(1);
+  const auto c = problem.out_dims();
+  GemmProblem& gemm = launch->problem;
+  gemm.m = c[c.size() - 2];
+  gemm.n = c[c.size() - 1];
+  gemm.k = a[a.size() - (attrs.trans_a ? 2 : 1)];
+  gemm.trans_a = attrs.trans_a;
+  gemm.trans_b = attrs.trans_b;
+  gemm.packed_b = args.packed(1);
+  const int64_t batch = count_before_matrix(c);
+  const int64_t batch_a = count_before_matrix(a);
+  const int64_t batch_b = count_before_matrix(b);
+  if (batch_b == 1 && batch_a == batch && !attrs.trans_a) {
+    gemm.m *= batch;  // one B for all: the batch is just more rows
+    launch->items = {{0, 0, 0}};
+  } else if ((batch_a == batch || batch_a == 1) && (batch_b == batch || batch_b == 1)) {
+    gemm.batch = batch;
+    gemm.stride_a = batch_a == 1 ? 0 : gemm.m * gemm.k;
+    gemm.stride_b = batch_b == 1 ? 0 : gemm.k * gemm.n;
+    gemm.stride_c = gemm.m * gemm.n;
+    launch->items = {{0, 0, 0}};
+  } else {
+    for (int64_t item = 0; item < batch; ++item) {
+      launch->items.push_back({operand_item(item, c, a) * gemm.m * gemm.k, operand_item(item, c, b) * gemm.k * gemm.n, item * gemm.m * gemm.n});
+    }
+  }
+  if (gemm.m * gemm.n * gemm.batch == 0) launch->items.clear();
+  launch->config = kernel_config(gemm, args.config);
+  launch->workspace = kernels::gemm_workspace_bytes(gemm, launch->config, args.threads);
+  return std::unique_ptr<tactics::Launch>(std::move(launch));
+}
+
+constexpr tactics::Tactic kPackedGemm{
+    .name = "MatMul.cpu.packed_gemm",
+    .op = "MatMul",
+    .why_not = why_not,
+    .packs = packs,
+    .pack = pack,
+    .prepare = prepare,
+};
+
+}  // namespace
+
+std::span<const tactics::Tactic* const> matmul_cpu_tactics() {
+  static constexpr std::array<const tactics::Tactic*, 1> kTactics = {&kPackedGemm};
+  return kTactics;
+}
+
+}  // namespace strop::ops
