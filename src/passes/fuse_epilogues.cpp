@@ -1,0 +1,139 @@
+// Pointwise work on the result of a convolution or matrix product is done where the result is made: bias, activation and residual
+// become the operator's epilogue.
+#include <algorithm>
+
+#include "ops/conv/conv.h"
+#include "ops/matmul/matmul.h"
+#include "ops/pointwise/pointwise.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace strop::passes {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+
+enum class Reach : uint8_t { Simple, All };
+constexpr std::string_view kReachNames[] = {"simple", "all"};
+constexpr Knob<bool> kEnabled{{.name = "passes.fuse_epilogues", .help = "bias, activation and residual become part of the convolution or matmul before them"}};
+constexpr Knob<Reach> kReach{{.name = "passes.fuse_epilogues.reach",
+                              .help = "which epilogues: additions with a clamp (done in registers), or any pointwise program",
+                              .default_value = "simple",
+                              .values = kReachNames,
+                              .when_knob = "passes.fuse_epilogues",
+                              .when_value = "on"}};
+
+// Where an operator keeps its epilogue.
+struct Host {
+  const ops::ScalarProgram* epilogue = nullptr;
+  size_t first_operand = 0;  // among the node's inputs
+};
+
+std::optional<Host> host_of(const ir::Node& node) {
+  if (node.op == &ops::kMatMul) return Host{&node.attrs.as<ops::MatMulAttrs>().epilogue, ops::kMatMulEpilogueInput};
+  if (node.op == &ops::kConv) return Host{&node.attrs.as<ops::ConvAttrs>().epilogue, ops::kConvEpilogueInput};
+  return std::nullopt;
+}
+
+ops::ScalarProgram identity(DType dtype) {
+  ops::ScalarProgram program;
+  program.outputs = {program.add_input(0, dtype)};
+  return program;
+}
+
+// The result's sum, before the epilogue.
+DType sum_dtype(const Graph& graph, const ir::Node& node) { return graph.value(node.inputs[0]).type.tensor.dtype; }
+
+class Fuser {
+ public:
+  Fuser(Graph& graph, Reach reach) : graph_(graph), reach_(reach) {}
+
+  Result<bool> run() {
+    bool changed = false;
+    // Later producers first: a residual joins the one whose other operand is ready by then.
+    const std::vector<NodeId> order = graph_.order();
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      while (true) {
+        STROP_ASSIGN(const bool fused, fuse(*it));
+        if (!fused) break;
+        changed = true;
+      }
+    }
+    if (changed) graph_.sort();
+    return changed;
+  }
+
+ private:
+  // The node at `id` keeps its identity: attributes, operands and result change.
+  Result<bool> fuse(NodeId id) {
+    const ir::Node& node = graph_.node(id);
+    if (!node.alive || !node.late.empty() || node.outputs.size() != 1) return false;
+    const auto host = host_of(node);
+    if (!host) return false;
+    const ValueId result = node.outputs[0];
+    const auto uses = graph_.uses();
+    const auto& users = uses[static_cast<size_t>(result)];
+    if (users.size() != 1 || users[0].node == ir::kNone) return false;
+    const NodeId user_id = users[0].node;
+    const ir::Node& user = graph_.node(user_id);
+    if (user.op != &ops::kPointwise || user.outputs.size() != 1) return false;
+    const TensorType* before = ranked(graph_, result);
+    const TensorType* after = ranked(graph_, user.outputs[0]);
+    if (!before || !after || before->dims() != after->dims()) return false;
+    // With a single use, no other operand of the user can depend on the result: fusing makes no cycle.
+
+    const ops::ScalarProgram first = host->epilogue->empty() ? identity(sum_dtype(graph_, node)) : *host->epilogue;
+    const ops::ScalarProgram program = ops::simplify(ops::compose(first, user.attrs.as<ops::PointwiseAttrs>().program, users[0].operand));
+    if (program.input_count > 8) return false;
+    if (reach_ == Reach::Simple && !ops::match_simple_epilogue(program)) return false;
+
+    std::vector<ValueId> inputs = node.inputs;
+    inputs.resize(std::max(inputs.size(), host->first_operand), ir::kNone);
+    inputs.resize(host->first_operand + static_cast<size_t>(first.input_count) - 1, ir::kNone);
+    for (size_t i = 0; i < user.inputs.size(); ++i) {
+      if (static_cast<int32_t>(i) != users[0].operand) inputs.push_back(user.inputs[i]);
+    }
+    STROP_ASSIGN(ops::Attrs attrs, node.attrs.with("epilogue", program));
+    const ir::Graph::NewNode fused{.op = node.op, .attrs = std::move(attrs), .inputs = std::move(inputs), .sources = merged_sources(node.sources, user.sources)};
+    auto made = graph_.add_node(fused);
+    if (!made.ok()) return false;  // the epilogue does not fit this operator
+    if (graph_.value(graph_.node(*made).outputs[0]).type != graph_.value(user.outputs[0]).type) {
+      graph_.erase(*made);
+      return false;
+    }
+    const ValueId old = graph_.node(user_id).outputs[0];
+    graph_.replace_uses(old, graph_.node(*made).outputs[0]);
+    graph_.erase(user_id);
+    graph_.erase(id);
+    replaced_ = *made;
+    return fuse_further();
+  }
+
+  // Chains (bias, then residual, then activation) continue with the node that was made.
+  Result<bool> fuse_further() {
+    const NodeId again = replaced_;
+    STROP_TRY(fuse(again));
+    return true;
+  }
+
+  Graph& graph_;
+  Reach reach_;
+  NodeId replaced_ = ir::kNone;
+};
+
+Result<bool> run(Graph& graph, const PassContext& ctx) { return Fuser(graph, ctx.route.get(kReach)).run(); }
+
+constexpr const KnobInfo* kKnobs[] = {&kReach.info};
+
+}  // namespace
+
+extern const Pass kFuseEpilogues;
+const Pass kFuseEpilogues{.name = "fuse_epilogues",
+                          .summary = "bias, activation and residual become epilogues of convolution and matmul",
+                          .run = run,
+                          .enabled = &kEnabled,
+                          .knobs = kKnobs};
+
+}  // namespace strop::passes
