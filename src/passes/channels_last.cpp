@@ -97,12 +97,12 @@ class Rewriter {
   Result<ValueId> last(ValueId value, const std::vector<int64_t>& perm) {
     const auto found = last_.find(value);
     if (found != last_.end() && found->second.perm == perm) return found->second.value;
-    const TensorType type = graph_.value(value).type.tensor;
-    if (type.rank() == 0 || (type.is_static() && type.count() == Dim(1))) return scalar(value, type);
+    const Dims own = graph_.value(value).type.tensor.dims();
+    if (product(own) == Dim(1)) return scalar(value, own);
     ValueId from = value;
-    if (type.rank() < static_cast<int64_t>(perm.size())) {
-      Dims dims(perm.size() - static_cast<size_t>(type.rank()), Dim(1));
-      dims.insert(dims.end(), type.dims().begin(), type.dims().end());
+    if (own.size() < perm.size()) {
+      Dims dims(perm.size() - own.size(), Dim(1));
+      dims.insert(dims.end(), own.begin(), own.end());
       STROP_ASSIGN(from, emit(ops::kReshape, ops::ReshapeAttrs{std::move(dims), false}, {value}));
     }
     STROP_ASSIGN(const ValueId made, emit(ops::kTranspose, ops::TransposeAttrs{perm}, {from}));
@@ -111,8 +111,8 @@ class Rewriter {
   }
 
   // One element broadcasts in any layout; its rank must not exceed the result's.
-  Result<ValueId> scalar(ValueId value, const TensorType& type) {
-    if (type.rank() == 0) return value;
+  Result<ValueId> scalar(ValueId value, const Dims& dims) {
+    if (dims.empty()) return value;
     return emit(ops::kReshape, ops::ReshapeAttrs{{}, false}, {value});
   }
 

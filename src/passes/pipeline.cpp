@@ -6,9 +6,12 @@
 namespace strop::passes {
 
 extern const Pass kCancelViews;
+extern const Pass kChannelsLast;
 extern const Pass kCommonSubexpressions;
 extern const Pass kDeadCode;
+extern const Pass kFoldAffine;
 extern const Pass kFoldConstants;
+extern const Pass kFuseEpilogues;
 extern const Pass kFusePointwise;
 extern const Pass kMatchActivations;
 extern const Pass kSimplifyPrograms;
@@ -19,8 +22,15 @@ std::vector<Stage> default_pipeline() {
   return {
       // What is left afterwards depends on the inputs, is needed and is there once.
       {{&kFoldConstants, &kTidyCaptures, &kSinkTransposes, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
+      // Batch normalisation and other scales vanish in weights.
+      {{&kFoldAffine, &kDeadCode}},
+      // The layout that convolutions want, and what of the transposes that make it can be spared.
+      {{&kChannelsLast}},
+      {{&kFoldConstants, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 4},
+      // What kernels do in registers goes first: it costs nothing there.
+      {{&kFuseEpilogues, &kDeadCode}},
       // Pointwise regions, each as short as it can be said.
-      {{&kFusePointwise, &kSimplifyPrograms, &kMatchActivations, &kCommonSubexpressions, &kDeadCode}, 4},
+      {{&kFusePointwise, &kSimplifyPrograms, &kMatchActivations, &kFuseEpilogues, &kCommonSubexpressions, &kDeadCode}, 4},
   };
 }
 
