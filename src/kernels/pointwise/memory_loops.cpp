@@ -49,6 +49,57 @@ HWY_INLINE uint16_t single_to_bfloat(float value) {
   return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// With vectors where the target converts halves itself; elements of two bytes, in registers of half a vector.
+using DHalf = hn::Rebind<hwy::float16_t, D>;
+using DShort = hn::Rebind<uint16_t, D>;
+
+HWY_INLINE V promote_half(hn::Vec<DShort> codes) { return hn::PromoteTo(kD, hn::BitCast(DHalf(), codes)); }
+HWY_INLINE hn::Vec<DShort> demote_half(V x) { return hn::BitCast(DShort(), hn::DemoteTo(DHalf(), x)); }
+HWY_INLINE V promote_bfloat(hn::Vec<DShort> codes) {
+  return hn::BitCast(kD, hn::ShiftLeft<16>(hn::PromoteTo(kDI, codes)));
+}
+HWY_INLINE hn::Vec<DShort> demote_bfloat(V x) {
+  const VI bits = hn::BitCast(kDI, x);
+  const auto high = [](VI value) HWY_ATTR { return hn::And(hn::ShiftRight<16>(value), hn::Set(kDI, 0xffff)); };
+  const VI odd = hn::And(high(bits), hn::Set(kDI, 1));
+  const VI rounded = high(hn::Add(bits, hn::Add(odd, hn::Set(kDI, 0x7fff))));
+  const VI nan = hn::Or(high(bits), hn::Set(kDI, 0x40));
+  return hn::DemoteTo(DShort(), hn::IfThenElse(hn::RebindMask(kDI, hn::IsNaN(x)), nan, rounded));
+}
+
+template <V (*kPromote)(hn::Vec<DShort>)>
+void load_shorts(const TileLoopArgs& args) {
+  const auto* a = static_cast<const uint16_t*>(args.a);
+  auto* out = static_cast<float*>(args.out);
+  int64_t i = 0;
+  for (; i + kLanes <= args.n; i += kLanes) hn::StoreU(kPromote(hn::LoadU(DShort(), a + i)), kD, out + i);
+  if (i == args.n) return;
+  uint16_t rest[kLanes] = {};
+  std::copy(a + i, a + args.n, rest);
+  store_part(kPromote(hn::LoadU(DShort(), rest)), out + i, args.n - i);
+}
+
+template <hn::Vec<DShort> (*kDemote)(V)>
+void store_shorts(const TileLoopArgs& args) {
+  const auto* a = static_cast<const float*>(args.a);
+  auto* out = static_cast<uint16_t*>(args.out);
+  int64_t i = 0;
+  for (; i + kLanes <= args.n; i += kLanes) hn::StoreU(kDemote(hn::LoadU(kD, a + i)), DShort(), out + i);
+  if (i == args.n) return;
+  uint16_t rest[kLanes];
+  hn::StoreU(kDemote(load_part(a + i, args.n - i)), DShort(), rest);
+  std::copy(rest, rest + (args.n - i), out + i);
+}
+
+struct RoundHalf {
+  static HWY_INLINE V apply(V a) { return promote_half(demote_half(a)); }
+};
+struct RoundBfloat {
+  static HWY_INLINE V apply(V a) { return promote_bfloat(demote_bfloat(a)); }
+};
+#endif
+
 /// out[i] = f(a[i]).
 template <class From, class To, To (*kConvert)(From)>
 void convert(const TileLoopArgs& args) {
@@ -118,6 +169,14 @@ MemoryTable make_table() {
   table.int_to_float = &convert<int32_t, float, plain<int32_t, float>>;
   table.float_to_int = &float_to_int;
   table.float_to_bool = &convert<float, int32_t, single_to_bool>;
+#if HWY_TARGET != HWY_SCALAR
+  table.load_f16 = &load_shorts<promote_half>;
+  table.load_bf16 = &load_shorts<promote_bfloat>;
+  table.store_f16 = &store_shorts<demote_half>;
+  table.store_bf16 = &store_shorts<demote_bfloat>;
+  table.round_f16 = &loop1<RoundHalf, float>;
+  table.round_bf16 = &loop1<RoundBfloat, float>;
+#endif
   return table;
 }
 
