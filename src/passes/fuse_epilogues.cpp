@@ -20,7 +20,7 @@ constexpr std::string_view kReachNames[] = {"simple", "all"};
 constexpr Knob<bool> kEnabled{{.name = "passes.fuse_epilogues", .help = "bias, activation and residual become part of the convolution or matmul before them"}};
 constexpr Knob<Reach> kReach{{.name = "passes.fuse_epilogues.reach",
                               .help = "which epilogues: additions with a clamp (done in registers), or any pointwise program",
-                              .default_value = "simple",
+                              .default_value = "all",
                               .values = kReachNames,
                               .when_knob = "passes.fuse_epilogues",
                               .when_value = "on"}};
@@ -68,7 +68,8 @@ class Fuser {
  private:
   // The node at `id` keeps its identity: attributes, operands and result change.
   Result<bool> fuse(NodeId id) {
-    const ir::Node& node = graph_.node(id);
+    if (!host_of(graph_.node(id))) return false;
+    const ir::Node node = graph_.node(id);  // a copy: adding nodes moves them
     if (!node.alive || !node.late.empty() || node.outputs.size() != 1) return false;
     const auto host = host_of(node);
     if (!host) return false;
@@ -77,7 +78,7 @@ class Fuser {
     const auto& users = uses[static_cast<size_t>(result)];
     if (users.size() != 1 || users[0].node == ir::kNone) return false;
     const NodeId user_id = users[0].node;
-    const ir::Node& user = graph_.node(user_id);
+    const ir::Node user = graph_.node(user_id);
     if (user.op != &ops::kPointwise || user.outputs.size() != 1) return false;
     const TensorType* before = ranked(graph_, result);
     const TensorType* after = ranked(graph_, user.outputs[0]);

@@ -22,7 +22,7 @@ std::optional<std::string> roles_of(const Problem& problem, tactics::EpilogueRol
   const size_t axis = channel_axis(attrs.output_channels_last, static_cast<size_t>(problem.out().rank()));
   if (auto reason = tactics::resolve_epilogue(problem, {attrs.epilogue, kConvEpilogueInput, axis}, roles)) return reason;
   if (problem.has_input(kConvBiasInput)) {
-    if (roles.bias >= 0) return "there are two biases";
+    if (roles.bias >= 0) return "there are two biases";  // what is added by channel belongs into the bias
     roles.bias = static_cast<int32_t>(kConvBiasInput);
   }
   return std::nullopt;
@@ -115,13 +115,30 @@ class ConvLaunch final : public tactics::Launch {
  public:
   kernels::ConvPlan plan;
   tactics::EpilogueRoles roles;
+  tactics::TileEpilogue tiles;
   size_t workspace = 0;
 
   int64_t workspace_bytes() const override { return static_cast<int64_t>(workspace); }
   Result<void> run(const tactics::LaunchArgs& args) const override {
+    kernels::ConvEpilogue epilogue = epilogue_of(roles, args);
+    Context context{*this, args};
+    if (!tiles.empty()) {
+      epilogue.apply = apply_tiles;
+      epilogue.context = &context;
+    }
     kernels::run_conv(plan, {args.inputs[0].as<const float>(), args.inputs[1].as<const float>(), args.outputs[0].as<float>(), args.workspace},
-                      epilogue_of(roles, args), args.threads);
+                      epilogue, args.threads);
     return {};
+  }
+
+ private:
+  struct Context {
+    const ConvLaunch& launch;
+    const tactics::LaunchArgs& args;
+  };
+  static void apply_tiles(void* context, const kernels::ConvBlock& block) {
+    const auto& [launch, args] = *static_cast<const Context*>(context);
+    launch.tiles.apply(args, {block.out, block.pixel_stride, block.first_pixel, block.first_channel, block.pixels, block.channels});
   }
 };
 
@@ -134,6 +151,11 @@ Result<std::unique_ptr<tactics::Launch>> prepare_last(const tactics::PrepareArgs
   if (!args.input_pitches.empty()) conv.in_pixel_stride = args.input_pitches[0];
   if (!args.output_pitches.empty()) conv.out_pixel_stride = args.output_pitches[0];
   launch->plan = plan_of<method>(conv, args.config);
+  if (launch->roles.general) {
+    const auto& attrs = args.problem.attrs.as<ConvAttrs>();
+    launch->tiles = tactics::TileEpilogue({attrs.epilogue, kConvEpilogueInput, static_cast<size_t>(args.problem.out().rank()) - 1}, launch->roles,
+                                          conv.out_channels);
+  }
   launch->workspace = kernels::conv_workspace_bytes(launch->plan, args.threads);
   return std::unique_ptr<tactics::Launch>(std::move(launch));
 }
@@ -164,7 +186,7 @@ std::optional<std::string> why_not_any_layout(const Problem& problem) {
   if (attrs.input_channels_last && attrs.output_channels_last) return "both layouts are channels-last already";
   tactics::EpilogueRoles roles;
   roles_of(problem, roles);
-  if (roles.residual >= 0 && !attrs.output_channels_last) return "a residual in another layout than the kernel's";
+  if (roles.general || (roles.residual >= 0 && !attrs.output_channels_last)) return "an epilogue in another layout than the kernel's";
   return reason(kernels::why_not(method, describe(problem), kernels::best_cpu_target()));
 }
 

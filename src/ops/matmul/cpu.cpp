@@ -84,6 +84,7 @@ class GemmLaunch final : public tactics::Launch {
   GemmProblem problem;
   GemmConfig config;
   tactics::EpilogueRoles roles;
+  tactics::TileEpilogue tiles;
   size_t workspace = 0;
   struct Item {
     int64_t a, b, c;  // element offsets
@@ -104,12 +105,29 @@ class GemmLaunch final : public tactics::Launch {
       }
       epilogue.lo = roles.lo;
       epilogue.hi = roles.hi;
+      Context context{*this, args, item.c / std::max<int64_t>(problem.n, 1)};
+      if (!tiles.empty()) {
+        epilogue.apply = apply_tiles;
+        epilogue.context = &context;
+      }
       kernels::run_gemm(problem, config,
                         {args.inputs[0].as<const float>() + item.a, args.inputs[1].as<const float>() + item.b, args.outputs[0].as<float>() + item.c,
                          args.workspace, workspace},
                         epilogue, args.threads);
     }
     return {};
+  }
+
+ private:
+  struct Context {
+    const GemmLaunch& launch;
+    const tactics::LaunchArgs& args;
+    int64_t first_row;  // of the item among all rows of the result
+  };
+  static void apply_tiles(void* context, const kernels::GemmBlock& block) {
+    const auto& [launch, args, first_row] = *static_cast<const Context*>(context);
+    const int64_t row = first_row + block.batch * launch.problem.m + block.row;
+    launch.tiles.apply(args, {block.c, block.ldc, row, block.col, block.rows, block.cols});
   }
 };
 
@@ -168,6 +186,9 @@ Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& arg
     }
   }
   if (gemm.m * gemm.n * gemm.batch == 0) launch->items.clear();
+  if (launch->roles.general) {
+    launch->tiles = tactics::TileEpilogue({attrs.epilogue, kMatMulEpilogueInput, c.size() - 1}, launch->roles, gemm.n);
+  }
   launch->config = kernel_config(gemm, args.config);
   launch->workspace = kernels::gemm_workspace_bytes(gemm, launch->config, args.threads);
   return std::unique_ptr<tactics::Launch>(std::move(launch));
