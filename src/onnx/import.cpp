@@ -95,7 +95,7 @@ Result<ImportedModel> import_source(Source source, const ImportOptions& options)
 
   ImportedModel result;
   describe_model(model, structure, result);
-  result.digest = sha256(source.bytes);
+  if (options.digest) result.digest = sha256(source.bytes);
   result.graph = std::make_shared<ir::Graph>();
   result.graph->name = std::string(model.graph.name);
   const ops::Catalogue& catalogue = options.catalogue != nullptr ? *options.catalogue : ops::builtin_operators();

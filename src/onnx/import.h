@@ -25,13 +25,15 @@ struct ImportOptions {
   FixedShapes shapes;
   /// Names of values of the model's graph (intermediates too) that become the outputs; empty: the model's own.
   std::vector<std::string> outputs;
+  /// Whether to hash the model file, which reads all of it.
+  bool digest = true;
   /// Where external data lie, for import_bytes; a file's own folder otherwise.
   std::optional<std::filesystem::path> folder;
 };
 
 struct ImportedModel {
   std::shared_ptr<ir::Graph> graph;  ///< unused nodes and constants are still there
-  Digest digest;                     ///< of the model file; external data are not part of it
+  Digest digest;                     ///< of the model file; external data are not part of it; zero if not asked for
   int64_t ir_version = 0;
   std::map<std::string, int64_t> opsets;  ///< domain ("" is the default one) → version
   std::string producer_name;

@@ -83,6 +83,38 @@ TEST(Import, FromAFile) {
   EXPECT_EQ(import_model(folder / "m.onnx").error().code, ErrorCode::NotFound);
 }
 
+// One initializer of more than 4 GiB, in a file that is almost all hole: nothing reads it, let alone copies it.
+TEST(Import, FilesBeyond4GiB) {
+  const auto path = std::filesystem::temp_directory_path() / ("strop_large_" + std::to_string(::getpid()) + ".onnx");
+  constexpr int64_t kBytes = (int64_t{1} << 32) + 5;
+  const Message before = Message().packed(1, {kBytes}).integer(2, static_cast<int64_t>(DType::U8)).text(8, "w");
+  const std::string tensor_head = before.bytes() + Message().tag(9, 2).raw_varint(kBytes).bytes();
+  const Message rest = graph({.nodes = {node("Identity", {"w"}, {"y"})},
+                              .initializers = {},
+                              .inputs = {},
+                              .outputs = {value_info("y", DType::U8, {kBytes})}});
+  const uint64_t tensor_size = tensor_head.size() + static_cast<uint64_t>(kBytes);
+  const std::string graph_head = rest.bytes() + Message().tag(5, 2).raw_varint(tensor_size).bytes();
+  const std::string head =
+      Message().integer(1, 8).message(8, opset("", 17)).tag(7, 2).raw_varint(graph_head.size() + tensor_size).bytes();
+  {
+    std::ofstream file(path, std::ios::binary);
+    file << head << graph_head << tensor_head;
+    file.seekp(kBytes - 1, std::ios::cur);
+    file << 'z';
+    if (!file) GTEST_SKIP() << "no room for a file of 4 GiB";
+  }
+  ImportOptions options;
+  options.digest = false;
+  const auto imported = import_model(path, options);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  const Tensor* tensor = imported->graph->constant_tensor(imported->graph->outputs[0].value);
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_EQ(tensor->count(), kBytes);
+  EXPECT_EQ(tensor->data<char>()[kBytes - 1], 'z');
+}
+
 // An output may be an input, an initializer, or the same value as another output.
 TEST(Import, OutputsThatNoNodeMakes) {
   const auto imported =

@@ -161,7 +161,8 @@ Result<NodeContext::Regions> NodeImport::attr_graphs(const std::vector<RegionSpe
     if (id == ir::kNone || graph().is_constant(id)) continue;
     result.captures.push_back(id);
   }
-  const bool is_loop = std::any_of(protos.begin(), protos.end(), [](const auto* proto) { return !proto->inputs.empty(); });
+  const bool is_loop =
+      std::any_of(protos.begin(), protos.end(), [](const auto* proto) { return !proto->inputs.empty(); });
   const LoopDepth depth(scope_.state, is_loop);
   if (scope_.state.loop_depth > kMaxLoopDepth) return unsupported("loops are nested more than {} deep", kMaxLoopDepth);
   for (size_t i = 0; i < specs.size(); ++i) {
