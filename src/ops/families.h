@@ -38,7 +38,8 @@ struct Operator;
   X(norm)                          \
   X(control)                       \
   X(matmul)                        \
-  X(conv)
+  X(conv)                          \
+  X(attention)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \
