@@ -89,6 +89,21 @@ std::optional<SimpleEpilogue> match_simple_epilogue(const ScalarProgram& program
   return simple;
 }
 
+std::optional<EpilogueOperand> classify_epilogue_operand(const Dims& operand, const Dims& result, size_t channel_axis) {
+  if (operand.size() > result.size()) return std::nullopt;
+  Dims dims(result.size() - operand.size(), Dim(1));
+  dims.insert(dims.end(), operand.begin(), operand.end());
+  if (dims == result) return EpilogueOperand::Element;
+  if (product(dims) == Dim(1)) return EpilogueOperand::Scalar;
+  Dims channel(result.size(), Dim(1));
+  channel[channel_axis] = result[channel_axis];
+  if (dims == channel) return EpilogueOperand::Channel;
+  Dims row = result;
+  row[channel_axis] = Dim(1);
+  if (dims == row && channel_axis + 1 == result.size()) return EpilogueOperand::Row;
+  return std::nullopt;
+}
+
 Result<DType> infer_epilogue(const ScalarProgram& program, const TensorType& result, std::span<const Type> operands) {
   if (program.empty()) return result.dtype;
   if (auto valid = verify(program); !valid.ok()) return valid.error();

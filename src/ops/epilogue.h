@@ -23,6 +23,13 @@ struct SimpleEpilogue {
 /// The simple form, if the program has it: additions first, then at most one Relu or Clip with constant bounds.
 std::optional<SimpleEpilogue> match_simple_epilogue(const ScalarProgram& program);
 
+/// How an operand of an epilogue lies beside the result: one value per element, per channel, per row (all channels of a
+/// position; channels last only), or one for all.
+enum class EpilogueOperand : uint8_t { Element, Channel, Row, Scalar };
+
+/// Nullopt: in none of these ways, whatever the symbols' values.
+std::optional<EpilogueOperand> classify_epilogue_operand(const Dims& operand, const Dims& result, size_t channel_axis);
+
 /// Checks an epilogue against the operands it is given (operand 0 is the result before it): input count, dtypes, one output,
 /// shapes that broadcast to `result` without enlarging it. Returns the dtype of its output. Error: "(C…) …".
 Result<DType> infer_epilogue(const ScalarProgram& program, const TensorType& result, std::span<const Type> operands);

@@ -89,6 +89,7 @@ class Fuser {
     const ops::ScalarProgram program = ops::simplify(ops::compose(first, user.attrs.as<ops::PointwiseAttrs>().program, users[0].operand));
     if (program.input_count > 8) return false;
     if (reach_ == Reach::Simple && !ops::match_simple_epilogue(program)) return false;
+    if (!operands_fit(node, user, users[0].operand, before->dims())) return false;
 
     std::vector<ValueId> inputs = node.inputs;
     inputs.resize(std::max(inputs.size(), host->first_operand), ir::kNone);
@@ -110,6 +111,19 @@ class Fuser {
     graph_.erase(id);
     replaced_ = *made;
     return fuse_further();
+  }
+
+  // Kernels find operands beside the result's rows and channels; others are left to a step of their own. In a channels-first
+  // convolution only what is one value per element or channel can be reached.
+  bool operands_fit(const ir::Node& node, const ir::Node& user, int32_t fused_operand, const Dims& result) const {
+    const bool first = node.op == &ops::kConv && !node.attrs.as<ops::ConvAttrs>().output_channels_last;
+    for (size_t i = 0; i < user.inputs.size(); ++i) {
+      if (static_cast<int32_t>(i) == fused_operand) continue;
+      const TensorType* type = ranked(graph_, user.inputs[i]);
+      if (!type || type->dtype != DType::F32) return false;
+      if (!ops::classify_epilogue_operand(type->dims(), result, first ? 1 : result.size() - 1)) return false;
+    }
+    return !first || ops::match_simple_epilogue(user.attrs.as<ops::PointwiseAttrs>().program).has_value();
   }
 
   // Chains (bias, then residual, then activation) continue with the node that was made.

@@ -7,33 +7,14 @@
 namespace strop::tactics {
 namespace {
 
+using ops::EpilogueOperand;
+
 constexpr size_t kMaxOperands = 16;
-
-// The operand's size along each axis of the result, leading ones filled in.
-Dims aligned(const Dims& operand, size_t rank) {
-  Dims dims(rank - operand.size(), Dim(1));
-  dims.insert(dims.end(), operand.begin(), operand.end());
-  return dims;
-}
-
-std::optional<EpilogueOperand> classify(const Dims& operand, const Dims& result, size_t channel_axis) {
-  if (operand.size() > result.size()) return std::nullopt;
-  const Dims dims = aligned(operand, result.size());
-  if (dims == result) return EpilogueOperand::Element;
-  if (product(dims) == Dim(1)) return EpilogueOperand::Scalar;
-  Dims channel(result.size(), Dim(1));
-  channel[channel_axis] = result[channel_axis];
-  if (dims == channel) return EpilogueOperand::Channel;
-  Dims row = result;
-  row[channel_axis] = Dim(1);
-  if (dims == row && channel_axis + 1 == result.size()) return EpilogueOperand::Row;
-  return std::nullopt;
-}
 
 std::optional<EpilogueOperand> classify(const Problem& problem, const EpilogueSite& site, size_t input) {
   const TensorType& type = problem.in(input);
   if (type.dtype != DType::F32 || !type.has_rank()) return std::nullopt;
-  return classify(type.dims(), problem.out().dims(), site.channel_axis);
+  return ops::classify_epilogue_operand(type.dims(), problem.out().dims(), site.channel_axis);
 }
 
 bool resolve_simple(const Problem& problem, const EpilogueSite& site, EpilogueRoles& roles) {
@@ -45,7 +26,7 @@ bool resolve_simple(const Problem& problem, const EpilogueSite& site, EpilogueRo
     const size_t input = site.first_operand + static_cast<size_t>(operand) - 1;
     const auto kind = classify(problem, site, input);
     int32_t* role = kind == EpilogueOperand::Element ? &roles.residual : kind == EpilogueOperand::Channel ? &roles.bias : nullptr;
-    if (!role || *role >= 0) return false;
+    if (!role || *role >= 0 || (role == &roles.bias && site.has_bias)) return false;
     *role = static_cast<int32_t>(input);
   }
   return true;

@@ -14,9 +14,6 @@
 
 namespace strop::tactics {
 
-/// How an operand of the epilogue lies beside the result, seen as rows of channels.
-enum class EpilogueOperand : uint8_t { Element, Channel, Row, Scalar };
-
 /// y = clamp(sum + bias[channel] + residual, lo, hi); operands are indices of the problem's inputs, -1 where absent. With
 /// `general`, the program runs as tiles instead, after the sum.
 struct EpilogueRoles {
@@ -25,7 +22,7 @@ struct EpilogueRoles {
   float lo = -std::numeric_limits<float>::infinity();
   float hi = std::numeric_limits<float>::infinity();
   bool general = false;
-  std::vector<EpilogueOperand> operands;   ///< of the general program's operands 1, 2, …
+  std::vector<ops::EpilogueOperand> operands;   ///< of the general program's operands 1, 2, …
 };
 
 /// Where an epilogue is found in a problem.
@@ -33,6 +30,7 @@ struct EpilogueSite {
   const ops::ScalarProgram& program;
   size_t first_operand;          ///< index of the program's operand 1 among the inputs
   size_t channel_axis;           ///< of the result: what a bias runs along
+  bool has_bias = false;         ///< the operator has a bias of its own: the epilogue cannot use that register
 };
 
 /// Fills in the roles, or returns the reason why neither form applies. All operands and the result must be f32.
@@ -55,7 +53,7 @@ class TileEpilogue {
 
  private:
   std::shared_ptr<const kernels::TileProgram> tiles_;
-  std::vector<EpilogueOperand> operands_;
+  std::vector<ops::EpilogueOperand> operands_;
   size_t first_operand_ = 0;
   int64_t channels_ = 0;
 };

@@ -20,11 +20,9 @@ using tactics::Problem;
 std::optional<std::string> roles_of(const Problem& problem, tactics::EpilogueRoles& roles) {
   const auto& attrs = problem.attrs.as<ConvAttrs>();
   const size_t axis = channel_axis(attrs.output_channels_last, static_cast<size_t>(problem.out().rank()));
-  if (auto reason = tactics::resolve_epilogue(problem, {attrs.epilogue, kConvEpilogueInput, axis}, roles)) return reason;
-  if (problem.has_input(kConvBiasInput)) {
-    if (roles.bias >= 0) return "there are two biases";  // what is added by channel belongs into the bias
-    roles.bias = static_cast<int32_t>(kConvBiasInput);
-  }
+  const bool has_bias = problem.has_input(kConvBiasInput);
+  if (auto reason = tactics::resolve_epilogue(problem, {attrs.epilogue, kConvEpilogueInput, axis, has_bias}, roles)) return reason;
+  if (has_bias) roles.bias = static_cast<int32_t>(kConvBiasInput);
   return std::nullopt;
 }
 
