@@ -14,6 +14,7 @@ extern const Pass kFoldConstants;
 extern const Pass kFuseEpilogues;
 extern const Pass kFusePointwise;
 extern const Pass kMatchActivations;
+extern const Pass kMatchAttention;
 extern const Pass kSimplifyPrograms;
 extern const Pass kSinkTransposes;
 extern const Pass kTidyCaptures;
@@ -22,6 +23,8 @@ std::vector<Stage> default_pipeline() {
   return {
       // What is left afterwards depends on the inputs, is needed and is there once.
       {{&kFoldConstants, &kTidyCaptures, &kSinkTransposes, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
+      // Attention first: what follows would take its scale and mask apart.
+      {{&kMatchAttention, &kDeadCode}},
       // Batch normalisation and other scales vanish in weights.
       {{&kFoldAffine, &kDeadCode}},
       // The layout that convolutions want, and what of the transposes that make it can be spared.
