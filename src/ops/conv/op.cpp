@@ -226,6 +226,7 @@ std::vector<WorkedCase> conv_cases() {
       {"3x3_relu_add", with_relu_add(same), {f32({1, 5, 6, 7}), f32({8, 5, 3, 3}), f32({8}), f32({1, 8, 6, 7})}},
       {"3x3_sigmoid_last", channels_last(with_sigmoid(same)), {f32({1, 6, 7, 8}), f32({8, 8, 3, 3}), f32({8})}},
       {"stem_7x7", conv2d({2, 2}, {3, 3, 3, 3}), {f32({1, 3, 31, 29}), f32({16, 3, 7, 7}), f32({16})}},
+      {"depthwise", conv2d({1, 1}, {1, 1, 1, 1}, 12), {f32({1, 12, 9, 9}), f32({12, 1, 3, 3}), f32({12})}},
       {"depthwise_last", channels_last(conv2d({1, 1}, {1, 1, 1, 1}, 24)), {f32({1, 9, 9, 24}), f32({24, 1, 3, 3}), f32({24})}},
       {"depthwise_stride2_last", channels_last(conv2d({2, 2}, {2, 2, 2, 2}, 16)), {f32({1, 12, 9, 16}), f32({16, 1, 5, 5}), f32({16})}},
       {"grouped_last", channels_last(conv2d({1, 1}, {1, 1, 1, 1}, 4)), {f32({1, 8, 8, 32}), f32({32, 8, 3, 3})}},
