@@ -107,12 +107,12 @@ class Verifier {
       if (!optional_reg_ok(value.offset_elements) || !optional_reg_ok(value.pitch)) return fail(fmt::format("value {}: register out of range", i));
       if (value.device < 0 || static_cast<size_t>(value.device) >= plan_.devices.size()) return fail(fmt::format("value {}: unknown device", i));
       const auto within = [&](size_t size) { return value.index >= 0 && static_cast<size_t>(value.index) < size; };
-      bool ok = true;
+      bool ok = value.storage == Storage::View || value.base == kNone;
       switch (value.storage) {
-        case Storage::Input: ok = within(block_->inputs.size()); break;
-        case Storage::Output: ok = within(block_->outputs.size()) && value.type.dims; break;
-        case Storage::Weight: ok = within(plan_.weights.size()) && weight_matches(value); break;
-        case Storage::Arena: ok = value.type.kind == TypeKind::Tensor && value.type.dims && bit_width(value.type.dtype) > 0; break;
+        case Storage::Input: ok = ok && within(block_->inputs.size()); break;
+        case Storage::Output: ok = ok && within(block_->outputs.size()) && value.type.dims; break;
+        case Storage::Weight: ok = ok && within(plan_.weights.size()) && weight_matches(value); break;
+        case Storage::Arena: ok = ok && value.type.kind == TypeKind::Tensor && value.type.dims && bit_width(value.type.dtype) > 0; break;
         case Storage::View: ok = view_ok(static_cast<int32_t>(i)); break;
         case Storage::Host:
         case Storage::None: break;
@@ -137,6 +137,7 @@ class Verifier {
   bool view_ok(int32_t id) const {
     for (size_t hops = 0; hops <= block_->values.size(); ++hops) {
       const ValueDesc& value = block_->values[static_cast<size_t>(id)];
+      if (value.storage != Storage::View && value.base != kNone) return false;
       if (value.storage != Storage::View) return value.storage != Storage::None && value.storage != Storage::Host;
       if (value.type.kind != TypeKind::Tensor || !value.type.dims || bit_width(value.type.dtype) < 8 || !value_ok(value.base)) return false;
       id = value.base;
@@ -167,7 +168,8 @@ class Verifier {
     }
     for (const int32_t value : step.outputs) {
       if (!value_ok(value)) return fail("result out of range");
-      defined[static_cast<size_t>(value)] = true;
+      // Writing a part writes what it is part of: a concatenation has no step of its own.
+      for (int32_t at = value; at != kNone; at = block_->values[static_cast<size_t>(at)].base) defined[static_cast<size_t>(at)] = true;
     }
     if (step.attrs != kNone && (step.attrs < 0 || static_cast<size_t>(step.attrs) >= plan_.attrs.size())) return fail("attributes out of range");
     for (const LateDesc& late : step.late) {

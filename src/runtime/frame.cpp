@@ -55,10 +55,18 @@ Result<void> Frame::select_plan(std::span<const Value> inputs, std::span<const i
   key_.clear();
   append_inherited(inherited);
   for (const Value& input : inputs) append_key(input, key_);
-  if (current_ && current_->key == key_) return {};
+  if (find_plan()) return {};
   std::vector<Type> types;
   for (const Value& input : inputs) types.push_back(input.type());
-  return select_plan(types, inherited);
+  return make_plan(types, inherited);
+}
+
+Result<void> Frame::select_plan(const std::vector<Type>& inputs, std::span<const int64_t> inherited) {
+  key_.clear();
+  append_inherited(inherited);
+  for (const Type& input : inputs) append_key(input, key_);
+  if (find_plan()) return {};
+  return make_plan(inputs, inherited);
 }
 
 // Symbols of the enclosing block that this one uses take part in the key.
@@ -66,16 +74,19 @@ void Frame::append_inherited(std::span<const int64_t> outer) {
   for (const int32_t symbol : block_.inherited) key_.push_back(symbol == kNone ? kUnknown : outer[static_cast<size_t>(symbol)]);
 }
 
-Result<void> Frame::select_plan(const std::vector<Type>& inputs, std::span<const int64_t> inherited) {
-  key_.clear();
-  append_inherited(inherited);
-  for (const Type& input : inputs) append_key(input, key_);
+// Makes the cached plan for key_ the current one, if there is one. Allocates nothing.
+bool Frame::find_plan() {
+  if (current_ && current_->key == key_) return true;
   for (auto it = plans_.begin(); it != plans_.end(); ++it) {
     if ((*it)->key != key_) continue;
     plans_.splice(plans_.begin(), plans_, it);
     current_ = plans_.front().get();
-    return {};
+    return true;
   }
+  return false;
+}
+
+Result<void> Frame::make_plan(const std::vector<Type>& inputs, std::span<const int64_t> inherited) {
   STROP_ASSIGN(auto made, make_shape_plan({shared_.program, block_index_, inputs, inherited, shared_.threads.count()}));
   made->key = key_;
   if (made->arena.bytes > arena_capacity_) {

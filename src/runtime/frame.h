@@ -32,6 +32,8 @@ class Frame {
   size_t cached() const { return plans_.size(); }
 
  private:
+  bool find_plan();
+  Result<void> make_plan(const std::vector<Type>& inputs, std::span<const int64_t> inherited);
   void append_inherited(std::span<const int64_t> outer);
   Result<void> place_outputs(std::span<const Value> inputs, std::span<Value> outputs);
   Result<void> run_step(size_t index, const StepObserver* observer);

@@ -100,6 +100,11 @@ std::vector<WorkedCase> concat_cases() {
   };
 }
 
+std::optional<int64_t> concat_axis(const Attrs& attrs, int64_t rank) {
+  const int64_t axis = attrs.as<ConcatAttrs>().axis;
+  return axis < 0 ? axis + rank : axis;
+}
+
 }  // namespace
 
 const Operator kConcat = {
@@ -108,6 +113,7 @@ const Operator kConcat = {
     .infer = infer_concat,
     .evaluate = evaluate_concat,
     .cases = concat_cases,
+    .concat_axis = concat_axis,
 };
 
 std::span<const Operator* const> concat_operators() {
