@@ -1,7 +1,13 @@
+#include <array>
+
 #include "ops/families.h"
+#include "ops/norm/cpu_norm.h"
 
 namespace strop::ops {
 
-std::span<const tactics::Tactic* const> norm_cpu_tactics() { return {}; }
+std::span<const tactics::Tactic* const> norm_cpu_tactics() {
+  static constexpr std::array kTactics = {&kLayerNormRows, &kGroupNormPlanes, &kGroupNormChannelsLast, &kBatchNormPlanes};
+  return kTactics;
+}
 
 }  // namespace strop::ops

@@ -1,0 +1,60 @@
+/// The innermost loops of attention, compiled once per CPU target. Private to attention/.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu_target.h"
+
+namespace strop::kernels {
+
+/// C[rows, columns] (+)= A[rows, k] · B, B in panels: [columns / panel][k][panel]. `columns` is a multiple of the panel.
+struct PanelProduct {
+  const float* a = nullptr;
+  int64_t lda = 0;
+  const float* b = nullptr;
+  float* c = nullptr;
+  int64_t ldc = 0;
+  int64_t rows = 0, columns = 0, k = 0;
+  int64_t panel_stride = 0;  ///< floats between panels of B, at least k * panel
+  bool accumulate = false;
+};
+
+/// Where elements of a matrix [rows, columns] lie that goes into panels: one of the strides is 1.
+struct PanelSource {
+  const float* data = nullptr;
+  int64_t row_stride = 0, column_stride = 0;
+  int64_t rows = 0, columns = 0;
+};
+
+/// A row of scores, padded to whole vectors.
+struct ScoreRow {
+  float* s = nullptr;
+  int64_t n = 0;       ///< columns in use; those after, up to `padded`, become -inf
+  int64_t padded = 0;
+  float scale = 1, softcap = 0;
+};
+
+struct AttentionKernels {
+  int64_t panel = 0;  ///< columns of a panel
+  void (*multiply)(const PanelProduct& product);
+  /// Fills panels, columns beyond the last with zeros.
+  void (*pack)(const PanelSource& source, float* panels, int64_t panel_stride);
+  /// s[j] = a · row j of b, j in [0, n): for few queries, where packing does not pay.
+  void (*dot_rows)(const float* a, const float* b, int64_t b_row, int64_t n, int64_t k, float* s);
+  /// Scales, caps and pads.
+  void (*scale_row)(const ScoreRow& row);
+  /// s += mask; s = mask ? s : -inf.
+  void (*add_mask)(float* s, const float* mask, int64_t n);
+  void (*apply_bool_mask)(float* s, const uint8_t* mask, int64_t n);
+  /// NaN if any is.
+  float (*max_row)(const float* s, int64_t padded);
+  /// s = exp(s - shift); returns the sum.
+  float (*exp_row)(float* s, int64_t padded, float shift);
+  /// y = x * factor; y may be x.
+  void (*scale)(const float* x, int64_t n, float factor, float* y);
+  /// out += weight * v over e elements.
+  void (*add_scaled)(const float* v, int64_t e, float weight, float* out);
+};
+const AttentionKernels& attention_kernels(CpuTarget target);
+
+}  // namespace strop::kernels

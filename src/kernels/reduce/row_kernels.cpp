@@ -1,0 +1,268 @@
+#include "kernels/reduce/row_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/highway_targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/reduce/row_kernels.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "kernels/conv/vector_inl.h"
+#include "kernels/pointwise/vector_math_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace strop::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr int64_t kSection = 4096;  // elements that are joined in fp32 before they go to double
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+HWY_INLINE V min_or_nan(V acc, V x) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  return hn::IfThenElse(hn::Or(hn::Lt(x, acc), hn::IsNaN(x)), x, acc);
+#else
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, acc));  // Min returns acc if acc is NaN
+#endif
+}
+
+struct Added {
+  static constexpr float kStart = 0;
+  static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
+};
+struct SumOp : Added {
+  static HWY_INLINE V map(V x, V) { return x; }
+};
+struct SumAbsOp : Added {
+  static HWY_INLINE V map(V x, V) { return hn::Abs(x); }
+};
+struct SumSquareOp : Added {
+  static HWY_INLINE V map(V x, V shift) {
+    const V distance = hn::Sub(x, shift);
+    return hn::Mul(distance, distance);
+  }
+};
+struct SumExpOp : Added {
+  static HWY_INLINE V map(V x, V shift) { return exp_vector(hn::Sub(x, shift)); }
+};
+struct ProductOp {
+  static constexpr float kStart = 1;
+  static HWY_INLINE V map(V x, V) { return x; }
+  static HWY_INLINE V join(V a, V b) { return hn::Mul(a, b); }
+};
+struct MaxOp {
+  static constexpr float kStart = -kInfinity;
+  static HWY_INLINE V map(V x, V) { return x; }
+  static HWY_INLINE V join(V a, V b) { return max_or_nan(a, b); }
+};
+struct MinOp {
+  static constexpr float kStart = kInfinity;
+  static HWY_INLINE V map(V x, V) { return x; }
+  static HWY_INLINE V join(V a, V b) { return min_or_nan(a, b); }
+};
+
+/// Calls visit(Op()) with the operation's struct.
+template <class Visit>
+HWY_INLINE auto with_op(RowOp op, const Visit& visit) {
+  switch (op) {
+    case RowOp::Sum: return visit(SumOp());
+    case RowOp::SumAbs: return visit(SumAbsOp());
+    case RowOp::SumSquare: return visit(SumSquareOp());
+    case RowOp::SumExp: return visit(SumExpOp());
+    case RowOp::Product: return visit(ProductOp());
+    case RowOp::Max: return visit(MaxOp());
+    case RowOp::Min: break;
+  }
+  return visit(MinOp());
+}
+
+/// The first `count` lanes of x, `start` beyond.
+HWY_INLINE V first_lanes(V x, int64_t count, V start) {
+  return hn::IfThenElse(hn::FirstN(kD, static_cast<size_t>(count)), x, start);
+}
+
+/// Joins at most kSection elements in four chains.
+template <class Op>
+HWY_INLINE V reduce_section(const float* x, int64_t n, V shift) {
+  const V start = splat(Op::kStart);
+  V a = start, b = start, c = start, d = start;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    a = Op::join(a, Op::map(hn::LoadU(kD, x + i), shift));
+    b = Op::join(b, Op::map(hn::LoadU(kD, x + i + kLanes), shift));
+    c = Op::join(c, Op::map(hn::LoadU(kD, x + i + 2 * kLanes), shift));
+    d = Op::join(d, Op::map(hn::LoadU(kD, x + i + 3 * kLanes), shift));
+  }
+  for (; i + kLanes <= n; i += kLanes) a = Op::join(a, Op::map(hn::LoadU(kD, x + i), shift));
+  if (i < n) b = Op::join(b, first_lanes(Op::map(load_part(x + i, n - i), shift), n - i, start));
+  return Op::join(Op::join(a, b), Op::join(c, d));
+}
+
+double reduce(RowOp op, const float* x, int64_t n, float shift) {
+  double total = identity(op);
+  for (int64_t i = 0; i < n; i += kSection) {
+    const int64_t part = std::min(kSection, n - i);
+    const V lanes = with_op(op, [&](auto o) HWY_ATTR { return reduce_section<decltype(o)>(x + i, part, splat(shift)); });
+    float values[kLanes];
+    hn::StoreU(lanes, kD, values);
+    for (const float value : values) total = strop::kernels::join(op, total, static_cast<double>(value));
+  }
+  return total;
+}
+
+void accumulate(RowOp op, const float* x, int64_t n, const float* shift, float* acc) {
+  with_op(op, [&](auto o) HWY_ATTR {
+    using Op = decltype(o);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      const V by = shift == nullptr ? hn::Zero(kD) : hn::LoadU(kD, shift + i);
+      hn::StoreU(Op::join(hn::LoadU(kD, acc + i), Op::map(hn::LoadU(kD, x + i), by)), kD, acc + i);
+    }
+    if (i < n) {
+      const V by = shift == nullptr ? hn::Zero(kD) : load_part(shift + i, n - i);
+      store_part(Op::join(load_part(acc + i, n - i), Op::map(load_part(x + i, n - i), by)), acc + i, n - i);
+    }
+    return 0;
+  });
+}
+
+/// y[i] = map(x[i]) over a row; map takes the vector and its first index.
+template <class Map>
+HWY_INLINE void map_row(const float* x, int64_t n, float* y, const Map& map) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(map(hn::LoadU(kD, x + i), i), kD, y + i);
+  if (i < n) store_part(map(load_part(x + i, n - i), i), y + i, n - i);
+}
+
+void softmax(const float* x, int64_t n, float* y) {
+  const V most = splat(static_cast<float>(reduce(RowOp::Max, x, n, 0)));
+  double total = 0;
+  for (int64_t first = 0; first < n; first += kSection) {
+    const int64_t end = std::min(n, first + kSection);
+    V sum = hn::Zero(kD);
+    int64_t i = first;
+    for (; i + kLanes <= end; i += kLanes) {
+      const V e = exp_vector(hn::Sub(hn::LoadU(kD, x + i), most));
+      hn::StoreU(e, kD, y + i);
+      sum = hn::Add(sum, e);
+    }
+    if (i < end) {
+      const V e = first_lanes(exp_vector(hn::Sub(load_part(x + i, end - i), most)), end - i, hn::Zero(kD));
+      store_part(e, y + i, end - i);
+      sum = hn::Add(sum, e);
+    }
+    total += static_cast<double>(hn::GetLane(hn::SumOfLanes(kD, sum)));
+  }
+  const V factor = splat(static_cast<float>(1 / total));
+  map_row(y, n, y, [&](V e, int64_t) HWY_ATTR { return hn::Mul(e, factor); });
+}
+
+void log_softmax(const float* x, int64_t n, float* y) {
+  const auto most = static_cast<float>(reduce(RowOp::Max, x, n, 0));
+  const V log_sum = splat(static_cast<float>(std::log(reduce(RowOp::SumExp, x, n, most))));
+  map_row(x, n, y, [&](V v, int64_t) HWY_ATTR { return hn::Sub(hn::Sub(v, splat(most)), log_sum); });
+}
+
+/// Softmax down one vector of columns, `lanes` of them in use.
+template <bool kLog>
+HWY_INLINE void softmax_down(const ColumnBlock& block, int64_t column, int64_t lanes) {
+  const float* x = block.x + column;
+  float* y = block.y + column;
+  V most = splat(-kInfinity);
+  for (int64_t r = 0; r < block.rows; ++r) most = max_or_nan(most, load_part(x + r * block.stride, lanes));
+  V sum = hn::Zero(kD);
+  for (int64_t r = 0; r < block.rows; ++r) {
+    const V e = exp_vector(hn::Sub(load_part(x + r * block.stride, lanes), most));
+    if constexpr (!kLog) store_part(e, y + r * block.stride, lanes);
+    sum = hn::Add(sum, e);
+  }
+  const V last = kLog ? log_vector(sum) : hn::Div(splat(1.0f), sum);
+  for (int64_t r = 0; r < block.rows; ++r) {
+    float* to = y + r * block.stride;
+    if constexpr (kLog) {
+      store_part(hn::Sub(hn::Sub(load_part(x + r * block.stride, lanes), most), last), to, lanes);
+    } else {
+      store_part(hn::Mul(load_part(to, lanes), last), to, lanes);
+    }
+  }
+}
+
+template <bool kLog>
+void softmax_columns(const ColumnBlock& block) {
+  for (int64_t c = 0; c < block.columns; c += kLanes) {
+    softmax_down<kLog>(block, c, std::min(kLanes, block.columns - c));
+  }
+}
+
+void normalize(const NormRow& row) {
+  const V mean = splat(row.mean);
+  const V inverse = splat(row.inverse);
+  const auto part = [&](const float* from, int64_t i) HWY_ATTR { return load_part(from + i, row.n - i); };
+  if (row.scale != nullptr && row.bias != nullptr) {
+    map_row(row.x, row.n, row.y, [&](V x, int64_t i) HWY_ATTR {
+      return hn::MulAdd(hn::Mul(hn::Sub(x, mean), inverse), part(row.scale, i), part(row.bias, i));
+    });
+  } else if (row.scale != nullptr) {
+    map_row(row.x, row.n, row.y, [&](V x, int64_t i) HWY_ATTR {
+      return hn::Mul(hn::Mul(hn::Sub(x, mean), inverse), part(row.scale, i));
+    });
+  } else if (row.bias != nullptr) {
+    map_row(row.x, row.n, row.y,
+            [&](V x, int64_t i) HWY_ATTR { return hn::MulAdd(hn::Sub(x, mean), inverse, part(row.bias, i)); });
+  } else {
+    map_row(row.x, row.n, row.y, [&](V x, int64_t) HWY_ATTR { return hn::Mul(hn::Sub(x, mean), inverse); });
+  }
+}
+
+void scale_shift(const float* x, int64_t n, float a, float b, float* y) {
+  map_row(x, n, y, [&](V v, int64_t) HWY_ATTR { return hn::MulAdd(v, splat(a), splat(b)); });
+}
+
+void multiply_add(const float* x, int64_t n, const float* a, const float* b, float* y) {
+  map_row(x, n, y, [&](V v, int64_t i) HWY_ATTR { return hn::MulAdd(v, load_part(a + i, n - i), load_part(b + i, n - i)); });
+}
+
+constexpr RowKernels kKernels{reduce,    accumulate,  softmax,     log_softmax, softmax_columns<false>, softmax_columns<true>,
+                              normalize, scale_shift, multiply_add};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace strop::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace strop::kernels {
+
+double join(RowOp op, double a, double b) {
+  switch (op) {
+    case RowOp::Product: return a * b;
+    case RowOp::Max: return std::isnan(a) || a > b ? a : b;
+    case RowOp::Min: return std::isnan(a) || a < b ? a : b;
+    default: return a + b;
+  }
+}
+
+double identity(RowOp op) {
+  switch (op) {
+    case RowOp::Product: return 1;
+    case RowOp::Max: return -std::numeric_limits<double>::infinity();
+    case RowOp::Min: return std::numeric_limits<double>::infinity();
+    default: return 0;
+  }
+}
+
+const RowKernels& row_kernels(CpuTarget target) {
+  switch (target) {
+#if HWY_TARGETS & HWY_AVX3
+    case CpuTarget::Avx512: return N_AVX3::kKernels;
+#endif
+#if HWY_TARGETS & HWY_AVX2
+    case CpuTarget::Avx2: return N_AVX2::kKernels;
+#endif
+    default: return HWY_STATIC_DISPATCH(kKernels);
+  }
+}
+
+}  // namespace strop::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,67 @@
+/// fp32 kernels over rows: contiguous runs of floats. No threads, nothing allocated. NaN and infinities behave as in the
+/// formulas that the comments give.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu_target.h"
+
+namespace strop::kernels {
+
+/// What a row of x is reduced to. Max and Min are NaN if any element is; of nothing, -inf and inf.
+enum class RowOp : uint8_t {
+  Sum,
+  SumAbs,
+  SumSquare,  ///< of x - shift
+  SumExp,     ///< exp(x - shift)
+  Product,
+  Max,
+  Min,
+};
+
+/// How two partial results of an operation become one.
+double join(RowOp op, double a, double b);
+/// The result for no elements.
+double identity(RowOp op);
+
+struct NormRow {
+  const float* x = nullptr;
+  int64_t n = 0;
+  float mean = 0;
+  float inverse = 1;
+  const float* scale = nullptr;  ///< [n] or null
+  const float* bias = nullptr;   ///< [n] or null
+  float* y = nullptr;            ///< may be x
+};
+
+/// Columns of a matrix with `stride` floats between rows.
+struct ColumnBlock {
+  const float* x = nullptr;
+  int64_t rows = 0;
+  int64_t stride = 0;
+  int64_t columns = 0;
+  float* y = nullptr;  ///< same layout; may be x
+};
+
+struct RowKernels {
+  /// fp32 in sections of a few thousand elements, which are joined in double.
+  double (*reduce)(RowOp op, const float* x, int64_t n, float shift);
+  /// acc[i] = acc[i] joined with x[i]; `shift` has n elements, or is null for 0.
+  void (*accumulate)(RowOp op, const float* x, int64_t n, const float* shift, float* acc);
+
+  /// exp(x - max) / sum, and x - max - log(sum). y may be x.
+  void (*softmax)(const float* x, int64_t n, float* y);
+  void (*log_softmax)(const float* x, int64_t n, float* y);
+  /// The same along each column.
+  void (*softmax_columns)(const ColumnBlock& block);
+  void (*log_softmax_columns)(const ColumnBlock& block);
+
+  /// (x - mean) * inverse * scale + bias.
+  void (*normalize)(const NormRow& row);
+  /// x * a + b, with one a and b; and with one per element.
+  void (*scale_shift)(const float* x, int64_t n, float a, float b, float* y);
+  void (*multiply_add)(const float* x, int64_t n, const float* a, const float* b, float* y);
+};
+const RowKernels& row_kernels(CpuTarget target);
+
+}  // namespace strop::kernels

@@ -1,0 +1,13 @@
+/// The CPU tactics of the normalisations. Private to norm/.
+#pragma once
+
+#include "tactics/tactic.h"
+
+namespace strop::ops {
+
+extern const tactics::Tactic kLayerNormRows;
+extern const tactics::Tactic kGroupNormPlanes;
+extern const tactics::Tactic kGroupNormChannelsLast;
+extern const tactics::Tactic kBatchNormPlanes;
+
+}  // namespace strop::ops
