@@ -39,7 +39,9 @@ struct Operator;
   X(control)                       \
   X(matmul)                        \
   X(conv)                          \
-  X(attention)
+  X(attention)                     \
+  X(quantize)                      \
+  X(rnn)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \
