@@ -42,7 +42,7 @@ ALLOWED["api"] = set(ALLOWED) | {"strop"}
 # Folders outside src that use the public interface only.
 PUBLIC_ONLY = ("include", "tools", "python", "examples")
 # The public headers that every module may include: the vocabulary that the interface and the inside share.
-PUBLIC_EVERYWHERE = {"strop/result.h", "strop/types.h"}
+PUBLIC_EVERYWHERE = {"strop/export.h", "strop/result.h", "strop/types.h"}
 
 # The layer of a file in an operator's folder, by the beginning of its stem; all others are `ops`.
 OPERATOR_LAYERS = (("cuda_source", "codegen"), ("cuda", "tactics"), ("cpu", "tactics"), ("onnx", "onnx"))

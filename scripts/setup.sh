@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache mold git ca-certificates python3 python3-venv
   libhwy-dev libdnnl-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev
-  libfmt-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev)
+  libfmt-dev libssl-dev libzip-dev libgtest-dev libgmock-dev libbenchmark-dev)
 clang_packages=(clang clang-tidy clang-format libclang-rt-dev)
 python=/usr/bin/python3   # the distribution's own: python3-venv belongs to it
 venv=.venv

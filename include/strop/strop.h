@@ -23,10 +23,9 @@
 #include <utility>
 #include <vector>
 
+#include "strop/export.h"
 #include "strop/result.h"
 #include "strop/types.h"
-
-#define STROP_API __attribute__((visibility("default")))
 
 namespace strop {
 
@@ -38,10 +37,10 @@ STROP_API const char* version();
 // ---------------------------------------------------------------------------------------------------------------------
 
 /// Somebody's memory seen as a dense row-major tensor. Does not own it.
-struct TensorView {
+struct STROP_API TensorView {
   DType dtype = DType::Undefined;
   std::vector<int64_t> shape;
-  void* data = nullptr;  ///< byte_size(dtype, count) bytes, aligned to the element
+  void* data = nullptr;  ///< byte_size(dtype, count) bytes, aligned to the element; std::string objects for String
 
   int64_t count() const;
 };
@@ -50,7 +49,9 @@ struct TensorView {
 class STROP_API HostTensor {
  public:
   HostTensor() = default;
-  HostTensor(DType dtype, std::vector<int64_t> shape);  ///< zero-filled
+  HostTensor(DType dtype, std::vector<int64_t> shape);  ///< zero-filled; empty strings
+  /// A tensor in memory that exists already and that `memory` keeps alive.
+  HostTensor(TensorView view, std::shared_ptr<void> memory) : view_(std::move(view)), memory_(std::move(memory)) {}
   HostTensor(const HostTensor& other);
   HostTensor(HostTensor&&) noexcept = default;
   HostTensor& operator=(const HostTensor& other);
@@ -192,6 +193,11 @@ class STROP_API Engine {
 
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;
+  /// Concrete shapes of all inputs, by name: the given ones, what follows from them for dimensions of the same name, and 1
+  /// for dimensions that stay open. Error: an input of unknown rank that is not given, or no tensor.
+  Result<std::map<std::string, std::vector<int64_t>>> input_shapes(const std::map<std::string, std::vector<int64_t>>& given = {}) const;
+  /// The same engine, plan and weights shared, with its contexts on the threads of another runtime.
+  Engine on(const Runtime& runtime) const;
   std::string device() const;       ///< "cpu (avx2)"
   std::string plan_digest() const;  ///< hex; covers what runs: steps, kernels, weights
   std::string file_digest() const;  ///< hex; covers everything
@@ -265,7 +271,7 @@ struct OutputError {
   double cos = 1;      ///< cosine similarity
   int64_t nan = 0;     ///< positions where exactly one is NaN
   int64_t inf = 0;     ///< positions where infinities disagree
-  bool same_shape = true;
+  bool same_shape = true;  ///< false: another shape or type; the norms are then infinite
 };
 STROP_API OutputError compare(const TensorView& actual, const TensorView& reference);
 

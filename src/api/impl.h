@@ -55,9 +55,20 @@ std::vector<std::string> shape_text(const plan::TypeDesc& type, const plan::Shap
 /// Concrete input types: given shapes first, then the model's constants; symbols become `unknown`.
 Result<std::vector<Type>> input_types(const plan::Block& block, const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown);
 
-/// A Tensor over the caller's memory.
+/// A Tensor over the caller's memory; strings are copied.
 Tensor borrow(const TensorView& view);
 TensorView view_of(const Tensor& tensor);
+/// The tensor as a HostTensor that shares its bytes, which must be writable.
+HostTensor to_host(Tensor tensor);
+/// As strop::compare. Another dtype counts as another shape.
+OutputError compare(const Tensor& actual, const Tensor& reference);
+
+/// The tensors of a value: itself, or a sequence's items as "name[0]", "name[1]", …; an empty optional has none.
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+std::vector<NamedTensor> flatten(const std::string& name, const Value& value);
 
 }  // namespace api
 }  // namespace strop

@@ -68,7 +68,11 @@ Result<std::vector<Type>> input_types(const plan::Block& block, const std::map<s
   return types;
 }
 
-Tensor borrow(const TensorView& view) { return Tensor::borrow(view.dtype, view.shape, view.data); }
+Tensor borrow(const TensorView& view) {
+  if (view.dtype != DType::String) return Tensor::borrow(view.dtype, view.shape, view.data);
+  const auto* first = static_cast<const std::string*>(view.data);
+  return Tensor::of_strings(view.shape, std::vector<std::string>(first, first + view.count()));
+}
 
 TensorView view_of(const Tensor& tensor) { return {tensor.dtype(), tensor.dims(), const_cast<void*>(tensor.raw())}; }
 

@@ -1,6 +1,7 @@
 #include "compiler/compile.h"
 
 #include "kernels/cpu_target.h"
+#include "tactics/fingerprint.h"
 
 namespace strop::compiler {
 
@@ -11,10 +12,6 @@ const KnobList& compiler_knobs() {
     return KnobList(std::move(all));
   }();
   return kList;
-}
-
-std::string fingerprint() {
-  return fmt::format("strop {} cpu {} gcc {}.{}", STROP_VERSION, kernels::to_string(kernels::best_cpu_target()), __GNUC__, __GNUC_MINOR__);
 }
 
 Result<onnx::ImportedModel> import_for(const std::string& model_path, const CompileOptions& options) {
@@ -52,7 +49,7 @@ Result<Compiled> compile(const std::string& model_path, const CompileOptions& op
   compiled.image.weights = std::move(lowered.weights);
   compiled.image.record = {
       {"model_digest", model.digest.hex()},
-      {"fingerprint", fingerprint()},
+      {"fingerprint", tactics::fingerprint()},
       {"route", route.to_string()},
       {"route_full", route.full_text()},
       {"precision", options.precision},

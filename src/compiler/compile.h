@@ -51,7 +51,4 @@ Result<Compiled> compile(const std::string& model_path, const CompileOptions& op
 /// Import alone, for inspection and verification.
 Result<onnx::ImportedModel> import_for(const std::string& model_path, const CompileOptions& options);
 
-/// The software that the engine was made with, for the record: version, instruction set, compiler.
-std::string fingerprint();
-
 }  // namespace strop::compiler

@@ -1,0 +1,13 @@
+/// Public build options as the compiler takes them.
+#pragma once
+
+#include "base/result.h"
+#include "compiler/compile.h"
+#include "strop/strop.h"
+
+namespace strop::api {
+
+/// Shapes, outputs, route and progress; the ranges of dynamic shapes are added once the model is imported.
+Result<compiler::CompileOptions> compile_options(const BuildOptions& options);
+
+}  // namespace strop::api

@@ -1,0 +1,248 @@
+#include <cmath>
+
+#include "api/impl.h"
+#include "base/text.h"
+#include "compiler/compile.h"
+#include "ir/graph.h"
+
+namespace strop {
+namespace {
+
+using HostTensors = std::map<std::string, HostTensor>;
+
+/// The dimensions that the engine has fixed; the reference must have them too.
+onnx::FixedShapes fixed_shapes(const plan::Block& block) {
+  onnx::FixedShapes fixed;
+  for (const plan::PortDesc& port : block.inputs) {
+    if (port.type.kind != TypeKind::Tensor || !port.type.dims) continue;
+    std::vector<int64_t> dims;
+    for (const plan::Reg reg : *port.type.dims) {
+      const plan::ShapeInstr& instr = block.shapes.instrs[static_cast<size_t>(reg)];
+      dims.push_back(instr.op == plan::ShapeOp::Constant ? instr.value : -1);
+    }
+    fixed.inputs[port.name] = std::move(dims);
+  }
+  return fixed;
+}
+
+template <class Ports>
+std::vector<std::string> names(const Ports& ports) {
+  std::vector<std::string> list;
+  for (const auto& port : ports) list.push_back(port.name);
+  return list;
+}
+
+/// The model as the engine's source: same fixed shapes, same outputs.
+Result<onnx::ImportedModel> import_reference(const std::string& path, const plan::Block& block) {
+  compiler::CompileOptions options;
+  options.import.shapes = fixed_shapes(block);
+  STROP_ASSIGN(onnx::ImportedModel model, compiler::import_for(path, options));
+  if (names(model.graph->outputs) != names(block.outputs)) {
+    options.import.outputs = names(block.outputs);
+    STROP_ASSIGN(model, compiler::import_for(path, options));
+  }
+  if (names(model.graph->inputs) != names(block.inputs)) {
+    return error(ErrorCode::InvalidArgument, "'{}' is another model than the engine's: its inputs are {}, the engine's {}", path,
+                 join(names(model.graph->inputs), ", "), join(names(block.inputs), ", "));
+  }
+  return model;
+}
+
+/// Values for the block's inputs: those given, random ones for the rest.
+class Inputs {
+ public:
+  Inputs(const plan::Block& block, const VerifyOptions& options, Log& log) : block_(block), options_(options), log_(log) {}
+
+  Result<std::vector<Value>> of_pair(size_t pair) const {
+    static const HostTensors kNone;
+    const HostTensors& given = pair < options_.inputs.size() ? options_.inputs[pair] : kNone;
+    STROP_TRY(check_names(given, pair));
+    // Given tensors decide the symbols, so that random ones have matching shapes.
+    auto shapes = options_.shapes;
+    for (const auto& [name, tensor] : given) shapes[name] = tensor.shape();
+    std::vector<Value> values;
+    std::optional<std::vector<Type>> types;
+    for (size_t i = 0; i < block_.inputs.size(); ++i) {
+      const plan::PortDesc& port = block_.inputs[i];
+      if (const auto found = given.find(port.name); found != given.end()) {
+        values.emplace_back(api::borrow(found->second.view()));
+        continue;
+      }
+      if (port.type.kind != TypeKind::Tensor) {
+        return error(ErrorCode::InvalidArgument, "input '{}' is a sequence or optional: no random value can be made for it", port.name);
+      }
+      if (!types) {
+        STROP_ASSIGN(types, api::input_types(block_, shapes, 1));
+      }
+      if (!given.empty()) log_.warning("pair {}: input '{}' is not given: seeded random values are used", pair, port.name);
+      values.emplace_back(random_input(port, (*types)[i], i));
+    }
+    return values;
+  }
+
+ private:
+  Result<void> check_names(const HostTensors& given, size_t pair) const {
+    for (const auto& [name, tensor] : given) {
+      const std::vector<std::string> known = names(block_.inputs);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::vector<std::string_view> candidates(known.begin(), known.end());
+      return error(ErrorCode::InvalidArgument, "pair {}: the engine has no input '{}'{}; its inputs are {}", pair, name, did_you_mean(name, candidates),
+                   join(known, ", "));
+    }
+    return {};
+  }
+
+  Value random_input(const plan::PortDesc& port, const Type& type, size_t index) const {
+    const auto dims = as_constants(type.tensor.dims());
+    STROP_CHECK(dims.has_value());
+    const HostTensor tensor = random_tensor(port.type.dtype, *dims, options_.seed + index);
+    return api::borrow(tensor.view()).clone();
+  }
+
+  const plan::Block& block_;
+  const VerifyOptions& options_;
+  Log& log_;
+};
+
+double measure(const OutputError& error, Metric metric) {
+  switch (metric) {
+    case Metric::L0: return static_cast<double>(error.l0);
+    case Metric::L1: return error.l1;
+    case Metric::L2: return error.l2;
+    case Metric::Linf: return error.linf;
+    case Metric::RelL2: return error.rel_l2;
+    case Metric::Cos: return -error.cos;  // so that more is worse everywhere
+  }
+  STROP_UNREACHABLE();
+}
+
+bool within(const OutputError& error, const VerifyOptions& options) {
+  const double limit = options.metric == Metric::Cos ? -options.limit : options.limit;
+  return error.same_shape && error.nan == 0 && error.inf == 0 && measure(error, options.metric) <= limit;
+}
+
+/// Keeps the worst pair per output.
+class Worst {
+ public:
+  explicit Worst(const VerifyOptions& options) : options_(options) {}
+
+  void add(OutputError error) {
+    pass_ = pass_ && within(error, options_);
+    for (OutputError& known : errors_) {
+      if (known.name != error.name) continue;
+      const bool worse = within(known, options_) != within(error, options_) ? within(known, options_)
+                                                                           : measure(error, options_.metric) > measure(known, options_.metric);
+      if (worse) known = std::move(error);
+      return;
+    }
+    errors_.push_back(std::move(error));
+  }
+
+  void add(const std::string& name, const Value& actual, const Value& reference) {
+    const auto got = api::flatten(name, actual);
+    const auto wanted = api::flatten(name, reference);
+    if (got.size() != wanted.size()) {
+      OutputError error;
+      error.name = name;
+      error.same_shape = false;
+      return add(std::move(error));
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      OutputError error = api::compare(got[i].tensor, wanted[i].tensor);
+      error.name = wanted[i].name;
+      add(std::move(error));
+    }
+  }
+
+  VerifyReport report(int64_t pairs) && { return {pass_ && !errors_.empty(), pairs, std::move(errors_)}; }
+
+ private:
+  const VerifyOptions& options_;
+  bool pass_ = true;
+  std::vector<OutputError> errors_;
+};
+
+/// What one pair's outputs should be.
+class References {
+ public:
+  References(const Engine::Impl& engine, const std::string& model_path, const VerifyOptions& options)
+      : engine_(engine), model_path_(model_path), options_(options) {}
+
+  Result<void> prepare() {
+    if (!options_.references.empty()) return {};
+    STROP_ASSIGN(const onnx::ImportedModel model, import_reference(model_path_, engine_.image.plan->blocks[0]));
+    const auto made_from = engine_.image.record.find("model_digest");
+    if (made_from != engine_.image.record.end() && made_from->second != model.digest.hex()) {
+      engine_.runtime.impl()->log->warning("'{}' is not the file that the engine was built from (the digests differ)", model_path_);
+    }
+    graph_ = model.graph;
+    return {};
+  }
+
+  /// By output name; those without an expectation are absent.
+  Result<std::map<std::string, Value>> of_pair(size_t pair, const std::vector<Value>& inputs) const {
+    std::map<std::string, Value> expected;
+    if (!graph_) {
+      for (const auto& [name, tensor] : options_.references[pair]) expected.emplace(name, api::borrow(tensor.view()));
+      return expected;
+    }
+    auto values = ir::interpret(*graph_, inputs, *engine_.runtime.impl()->threads);
+    if (!values.ok()) return in_context(values.error(), "the reference interpreter");
+    for (size_t i = 0; i < values->size(); ++i) expected.emplace(graph_->outputs[i].name, std::move((*values)[i]));
+    return expected;
+  }
+
+ private:
+  const Engine::Impl& engine_;
+  const std::string& model_path_;
+  const VerifyOptions& options_;
+  std::shared_ptr<const ir::Graph> graph_;
+};
+
+Result<void> check_options(const plan::Block& block, const VerifyOptions& options) {
+  if (std::isnan(options.limit)) return error(ErrorCode::InvalidArgument, "the limit is not a number");
+  if (options.references.empty()) return {};
+  if (options.references.size() != options.inputs.size()) {
+    return error(ErrorCode::InvalidArgument, "{} sets of references for {} sets of inputs", options.references.size(), options.inputs.size());
+  }
+  const std::vector<std::string> known = names(block.outputs);
+  for (const HostTensors& pair : options.references) {
+    if (pair.empty()) return error(ErrorCode::InvalidArgument, "a pair has no references");
+    for (const auto& [name, tensor] : pair) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      return error(ErrorCode::InvalidArgument, "the engine has no output '{}'; its outputs are {}", name, join(known, ", "));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<VerifyReport> verify(const Engine& engine, const std::string& model_path, const VerifyOptions& options) {
+  return api::guarded([&]() -> Result<VerifyReport> {
+    const Engine::Impl& impl = engine.impl();
+    const plan::Block& block = impl.image.plan->blocks[0];
+    Runtime::Impl& environment = *impl.runtime.impl();
+    STROP_TRY(check_options(block, options));
+    References references(impl, model_path, options);
+    STROP_TRY(references.prepare());
+    const Inputs inputs(block, options, *environment.log);
+    runtime::Executor executor(impl.program, environment.threads, {1, environment.cancel});
+    const size_t pairs = std::max<size_t>(options.inputs.size(), 1);
+    Worst worst(options);
+    for (size_t pair = 0; pair < pairs; ++pair) {
+      STROP_TRY(environment.cancel.check());
+      STROP_ASSIGN(const std::vector<Value> values, inputs.of_pair(pair));
+      std::vector<Value> outputs(block.outputs.size());
+      STROP_TRY(executor.run(values, outputs));
+      STROP_ASSIGN(const auto expected, references.of_pair(pair, values));
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        const auto found = expected.find(block.outputs[i].name);
+        if (found != expected.end()) worst.add(found->first, outputs[i], found->second);
+      }
+    }
+    return std::move(worst).report(static_cast<int64_t>(pairs));
+  });
+}
+
+}  // namespace strop

@@ -1,0 +1,37 @@
+#include "engine_source.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace strop::tool {
+
+bool is_engine_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[8] = {};
+  if (!file || (!file.read(magic, sizeof magic) && errno != 0 && file.gcount() == 0)) {
+    throw Failure{{ErrorCode::NotFound, fmt::format("cannot read '{}': {}", path, std::strerror(errno))}};
+  }
+  return std::string_view(magic, sizeof magic) == "STROPENG";
+}
+
+Engine compile(const std::string& model, const CompileFlags& flags, const Runtime& runtime) {
+  BuildOptions options = build_options(flags);
+  ProgressLine line;
+  options.progress = [&](const Progress& progress) {
+    std::string text = fmt::format("{} {}", progress.stage, progress.item);
+    if (progress.total > 0) text += fmt::format(" ({} of {})", progress.done, progress.total);
+    line.show(text);
+  };
+  return or_fail(build(model, options, runtime));
+}
+
+Engine open_engine(const std::string& path, const CompileFlags& flags, const Runtime& runtime) {
+  if (!is_engine_file(path)) return compile(path, flags, runtime);
+  if (asks_to_compile(flags)) {
+    refuse("'{}' is an engine: --device, --precision, --min-shapes, --opt-shapes, --max-shapes, --route, --outputs, --target and --effort are for models", path);
+  }
+  return or_fail(Engine::load(path, runtime));
+}
+
+}  // namespace strop::tool

@@ -1,0 +1,99 @@
+// strop: compile trained models into engines, run, time and prove them.
+#include <cstdio>
+#include <exception>
+
+#include "commands.h"
+#include "console.h"
+#include "interrupt.h"
+#include "strop/strop.h"
+
+namespace strop::tool {
+namespace {
+
+constexpr int kUsage = 2;
+
+std::vector<std::string> command_names(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+/// The long options of a command, hidden ones left out.
+std::vector<std::string> option_names(CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (!option->get_group().empty()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// Unknown words are refused here rather than by CLI11, so that the message names the nearest known one.
+void check_words(CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with('-')) return;
+  const std::vector<std::string> commands = command_names(app);
+  if (std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
+    refuse("there is no command '{}'{}; strop --help lists them", words[0], did_you_mean(words[0], commands));
+  }
+  CLI::App& command = *app.get_subcommand(words[0]);
+  for (size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const std::string name = words[i].substr(0, words[i].find('='));
+    if (command.get_option_no_throw(name) != nullptr) continue;
+    refuse("{} has no option {}{}; strop {} --help lists them", words[0], name, did_you_mean(name, option_names(command)), words[0]);
+  }
+}
+
+int report(const Error& error, bool json) {
+  say(fmt::format("error: {}", error.message));
+  if (json) print_json({{"error", {{"code", to_string(error.code)}, {"message", error.message}}}});
+  return exit_code(error.code);
+}
+
+void add_commands(CLI::App& app, Job& job) {
+  add_build(app, job);
+  add_run(app, job);
+  //BENCH
+  add_verify(app, job);
+  add_inspect(app, job);
+  add_knobs(app, job);
+  add_conformance(app, job);
+  add_doctor(app, job);
+}
+
+int run(const std::vector<std::string>& words) {
+  CLI::App app("Compiles ONNX models into fast, verified engines.", "strop");
+  app.set_version_flag("--version", std::string("strop ") + version());
+  app.require_subcommand(1);
+  Job job;
+  add_commands(app, job);
+  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
+  try {
+    check_words(app, words);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them backwards
+    return job();
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);  // --help, --version
+  } catch (const CLI::ParseError& wrong) {
+    if (words.empty()) {
+      std::fputs(app.help().c_str(), stderr);
+      return kUsage;
+    }
+    return report({ErrorCode::InvalidArgument, wrong.what()}, json);
+  } catch (const Failure& failure) {
+    return report(failure.error, json);
+  } catch (const std::bad_alloc&) {
+    return report({ErrorCode::OutOfMemory, "not enough memory"}, json);
+  } catch (const std::exception& other) {
+    return report({ErrorCode::Internal, std::string("this is a bug of Strop, please report it: ") + other.what()}, json);
+  }
+}
+
+}  // namespace
+}  // namespace strop::tool
+
+int main(int argc, char** argv) {
+  strop::tool::block_interrupts();
+  return strop::tool::run(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,35 @@
+/// Tensors from files, by input name, and what stands in for those that are not given.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "options.h"
+
+namespace strop::tool {
+
+using Tensors = std::map<std::string, HostTensor>;
+
+struct InputOptions {
+  std::vector<std::string> files;  ///< NAME=FILE
+  std::string folder;
+  uint64_t seed = 0;
+};
+/// --inputs and --seed, and with `files` --input.
+void add_inputs(CLI::App& command, InputOptions& options, bool files);
+
+/// The numbered sets of a folder, in order: files 0.npz (keys are names), 0.npy or 0.pb (the only port); or folders 0,
+/// test_data_set_0, … with NAME.npy, NAME.pb, NAME_K.npy/pb by position (input_0.pb), or .npz files. `ports` are the
+/// inputs or outputs that the names mean; bits are taken as the port's type where NumPy has none for it.
+std::vector<Tensors> read_folder(const std::string& folder, const std::vector<PortInfo>& ports);
+/// NAME=FILE each; the last '=' separates.
+Tensors read_files(const std::vector<std::string>& specs, const std::vector<PortInfo>& ports);
+
+/// A tensor for every input: given ones, and seeded random ones, which is said aloud. `shapes` are for the latter.
+Tensors complete_inputs(const Engine& engine, Tensors given, const Shapes& shapes, uint64_t seed);
+
+/// The set that --input or --inputs name; at most one. Empty if neither was given.
+Tensors read_one_set(const InputOptions& options, const std::vector<PortInfo>& ports);
+
+}  // namespace strop::tool
