@@ -8,8 +8,6 @@
 #include <utility>
 #include <variant>
 
-#include "strop/export.h"
-
 namespace strop {
 
 /// Whose fault it is. The command's exit codes follow from it (see exit_code).
@@ -27,10 +25,10 @@ enum class ErrorCode {
 };
 
 /// The code's name as printed in messages and JSON, for example "invalid_model".
-STROP_API const char* to_string(ErrorCode code);
+const char* to_string(ErrorCode code);
 
 /// The process exit status that a command should end with: 2 wrong input, 3 environment, 4 our bug.
-STROP_API int exit_code(ErrorCode code);
+int exit_code(ErrorCode code);
 
 /// A failure. `message` is one line: what, where, what to do.
 struct Error {
@@ -39,7 +37,7 @@ struct Error {
 };
 
 namespace detail {
-[[noreturn]] STROP_API void bad_result_access(const Error& error);
+[[noreturn]] void bad_result_access(const Error& error);
 }
 
 /// A value or the error that prevented it. `value()` on an error ends the process with the message on stderr:

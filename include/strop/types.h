@@ -5,8 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "strop/export.h"
-
 namespace strop {
 
 /// Element types. The codes are those of ONNX's TensorProto.DataType.
@@ -41,16 +39,16 @@ enum class DType : uint8_t {
 };
 
 /// "f32", "i64", "string", "f8e4m3fn", …
-STROP_API std::string_view to_string(DType dtype);
+std::string_view to_string(DType dtype);
 
 /// The inverse of to_string; empty for an unknown name. Also accepts ONNX's and NumPy's long names ("float", "float32").
-STROP_API std::optional<DType> parse_dtype(std::string_view name);
+std::optional<DType> parse_dtype(std::string_view name);
 
 /// Bits per element: 4 for packed types (two per byte, low nibble first), 2 for U2/I2 (four per byte), 0 for String.
-STROP_API int bit_width(DType dtype);
+int bit_width(DType dtype);
 
 /// Bytes of `count` contiguous elements, packed types rounded up to whole bytes. String has none.
-STROP_API int64_t byte_size(DType dtype, int64_t count);
+int64_t byte_size(DType dtype, int64_t count);
 
 enum class LogLevel : uint8_t {
   Warning,  ///< the user should know, though the work goes on: a fallback, a guess

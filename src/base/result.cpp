@@ -4,10 +4,11 @@
 #include <cstdlib>
 
 #include "base/check.h"
+#include "strop/export.h"
 
 namespace strop {
 
-const char* to_string(ErrorCode code) {
+STROP_API const char* to_string(ErrorCode code) {
   switch (code) {
     case ErrorCode::InvalidArgument: return "invalid_argument";
     case ErrorCode::InvalidModel: return "invalid_model";
@@ -23,7 +24,7 @@ const char* to_string(ErrorCode code) {
   return "internal";
 }
 
-int exit_code(ErrorCode code) {
+STROP_API int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::InvalidArgument:
     case ErrorCode::InvalidModel:
@@ -41,7 +42,7 @@ int exit_code(ErrorCode code) {
 
 namespace detail {
 
-void bad_result_access(const Error& error) {
+STROP_API void bad_result_access(const Error& error) {
   std::fprintf(stderr, "strop: %s: %s\n", to_string(error.code), error.message.c_str());
   std::exit(exit_code(error.code));
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "strop/export.h"
 
 namespace strop {
 namespace {
@@ -53,9 +54,9 @@ const Row& row(DType dtype) {
 
 }  // namespace
 
-std::string_view to_string(DType dtype) { return row(dtype).name; }
+STROP_API std::string_view to_string(DType dtype) { return row(dtype).name; }
 
-std::optional<DType> parse_dtype(std::string_view name) {
+STROP_API std::optional<DType> parse_dtype(std::string_view name) {
   if (name == "float") return DType::F32;
   if (name == "double") return DType::F64;
   for (int i = 1; i < kDTypeCount; ++i) {
@@ -65,9 +66,9 @@ std::optional<DType> parse_dtype(std::string_view name) {
   return std::nullopt;
 }
 
-int bit_width(DType dtype) { return row(dtype).bits; }
+STROP_API int bit_width(DType dtype) { return row(dtype).bits; }
 
-int64_t byte_size(DType dtype, int64_t count) { return (count * bit_width(dtype) + 7) / 8; }
+STROP_API int64_t byte_size(DType dtype, int64_t count) { return (count * bit_width(dtype) + 7) / 8; }
 
 bool is_float(DType dtype) { return row(dtype).kind == Kind::Float; }
 bool is_signed_integer(DType dtype) { return row(dtype).kind == Kind::Signed; }
