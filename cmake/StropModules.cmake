@@ -24,14 +24,39 @@ if(STROP_FUZZERS)
   target_compile_options(strop_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# strop_module(NAME SOURCES glob... [LIBS lib...]): object library strop_NAME from the sources that the globs (relative to
-# the current folder) match; files ending in _test.cpp are kept apart for strop_module_test.
+# strop_module(NAME SOURCES glob... [EXCEPT file...] [LIBS lib...]): object library strop_NAME from the sources that the
+# globs (relative to the current folder) match; files ending in _test.cpp are kept apart for strop_test.
 function(strop_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;EXCEPT;LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(TRANSFORM ARG_EXCEPT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM sources ${ARG_EXCEPT})
   add_library(strop_${name} OBJECT ${sources})
   target_link_libraries(strop_${name} PUBLIC strop_flags ${ARG_LIBS})
+endfunction()
+
+# strop_bundle(TARGET module...): what links all objects of the modules, and the libraries that they need;
+# TARGET_libraries are the latter alone.
+function(strop_bundle target)
+  add_library(${target}_libraries INTERFACE)
+  add_library(${target} INTERFACE)
+  foreach(module ${ARGN})
+    target_link_libraries(${target}_libraries INTERFACE strop_${module})
+    target_link_libraries(${target} INTERFACE strop_${module} $<TARGET_OBJECTS:strop_${module}>)
+  endforeach()
+endfunction()
+
+# strop_shared_library(NAME BUNDLE module...): libNAME.so beside the command, with the modules that the bundle has. It
+# exports what STROP_API marks, and its SONAME carries the major version.
+function(strop_shared_library name bundle)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:strop_\\1>" OUTPUT_VARIABLE objects)
+  add_library(${name}_shared SHARED ${objects})
+  target_link_libraries(${name}_shared PRIVATE ${bundle}_libraries)
+  target_include_directories(${name}_shared INTERFACE ${CMAKE_SOURCE_DIR}/include)
+  target_link_options(${name}_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
+  set_target_properties(${name}_shared PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
 # strop_test(NAME SOURCES glob...): one GoogleTest program from the _test.cpp files that the globs match, linked with

@@ -35,7 +35,7 @@ int run(const Options& options) {
   using Clock = std::chrono::steady_clock;
   check_folder(options.engine);
   const Runtime runtime = make_runtime(options.common);
-  const Interrupt interrupt({runtime});
+  const Interrupt interrupt(runtime);
   const Clock::time_point begin = Clock::now();
   const Engine engine = compile(options.model, options.compile, runtime);
   or_fail(engine.save(options.engine));

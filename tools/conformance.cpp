@@ -44,7 +44,7 @@ void print(const Options& options, const std::vector<ConformanceCase>& cases, st
 
 int run(const Options& options) {
   const Runtime runtime = make_runtime(options.common);
-  const Interrupt interrupt({runtime});
+  const Interrupt interrupt(runtime);
   CompileFlags flags;
   flags.device = options.device;
   ConformanceOptions conformance;

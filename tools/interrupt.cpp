@@ -25,12 +25,18 @@ void block_interrupts() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Interrupt::Interrupt(std::vector<Runtime> runtimes) : runtimes_(std::move(runtimes)), thread_([this] { wait(); }) {}
+Interrupt::Interrupt(Runtime runtime) : runtimes_{std::move(runtime)}, thread_([this] { wait(); }) {}
 
 Interrupt::~Interrupt() {
   stop_ = true;
   pthread_kill(thread_.native_handle(), SIGTERM);  // wakes sigwait
   thread_.join();
+}
+
+void Interrupt::add(Runtime runtime) {
+  const std::lock_guard lock(mutex_);
+  runtimes_.push_back(std::move(runtime));
+  if (happened_) runtimes_.back().cancel();
 }
 
 void Interrupt::wait() {
@@ -39,6 +45,7 @@ void Interrupt::wait() {
     if (stop_) return;
     if (happened_.exchange(true)) _exit(exit_code(ErrorCode::Cancelled));
     say("stopping; once more to end at once");
+    const std::lock_guard lock(mutex_);
     for (Runtime& runtime : runtimes_) runtime.cancel();
   }
 }

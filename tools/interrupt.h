@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -12,18 +13,19 @@ namespace strop::tool {
 /// Blocks SIGINT and SIGTERM in this thread and those it starts, so that only Interrupt sees them. Call first in main.
 void block_interrupts();
 
-/// While it lives, a signal cancels the runtimes.
+/// While it lives, a signal cancels its runtimes.
 class Interrupt {
  public:
-  explicit Interrupt(std::vector<Runtime> runtimes);
+  explicit Interrupt(Runtime runtime);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
-  bool happened() const { return happened_; }
+  void add(Runtime runtime);
 
  private:
   void wait();
 
+  std::mutex mutex_;
   std::vector<Runtime> runtimes_;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> happened_ = false;

@@ -54,7 +54,7 @@ int report(const Error& error, bool json) {
 void add_commands(CLI::App& app, Job& job) {
   add_build(app, job);
   add_run(app, job);
-  //BENCH
+  add_bench(app, job);
   add_verify(app, job);
   add_inspect(app, job);
   add_knobs(app, job);

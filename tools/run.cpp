@@ -67,7 +67,7 @@ void print(const Options& options, const Json& document) {
 int run(const Options& options) {
   using Clock = std::chrono::steady_clock;
   const Runtime runtime = make_runtime(options.common);
-  const Interrupt interrupt({runtime});
+  const Interrupt interrupt(runtime);
   const Engine engine = open_engine(options.engine, options.compile, runtime);
   Tensors given = read_one_set(options.inputs, engine.inputs());
   const Tensors inputs = complete_inputs(engine, std::move(given), parse_shapes("--shapes", options.compile.shapes), options.inputs.seed);

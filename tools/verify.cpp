@@ -62,7 +62,7 @@ int run(const Options& options) {
   if (options.model.empty() && options.references.empty()) refuse("verify needs --model MODEL or --references DIR");
   if (!options.references.empty() && options.inputs.folder.empty()) refuse("--references needs --inputs DIR, the inputs they belong to");
   const Runtime runtime = make_runtime(options.common);
-  const Interrupt interrupt({runtime});
+  const Interrupt interrupt(runtime);
   const Engine engine = or_fail(Engine::load(options.engine, runtime));
   if (!options.inputs.folder.empty()) verify_options.inputs = read_folder(options.inputs.folder, engine.inputs());
   if (!options.references.empty()) verify_options.references = read_folder(options.references, engine.outputs());

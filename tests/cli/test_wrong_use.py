@@ -1,0 +1,103 @@
+"""Wrong use: the exit code, the message, and nothing left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import call
+
+# Arguments → what stderr says. {m}: model, {n}: model with two inputs, {e}: engine, {f}: folder.
+CASES = {
+    "no such command": (["bulid", "{m}"], "there is no command 'bulid'; did you mean 'build'? strop --help lists them"),
+    "no such option": (["build", "{m}", "-o", "{f}/o", "--shape", "x:1x4"], "build has no option --shape; did you mean '--shapes'?"),
+    "no model": (["build", "-o", "{f}/o"], "MODEL is required"),
+    "no output": (["build", "{m}"], "--output is required"),
+    "missing file": (["build", "{f}/none.onnx", "-o", "{f}/o"], "none.onnx"),
+    "not a model": (["build", "{f}/junk", "-o", "{f}/o"], "junk"),
+    "no folder for the engine": (["build", "{m}", "-o", "{f}/none/o"], "there is no folder"),
+    "bad device": (["build", "{m}", "-o", "{f}/o", "--device", "tpu"], "--device tpu: write cpu, cuda or cuda:N"),
+    "bad precision": (["build", "{m}", "-o", "{f}/o", "--precision", "fp7"], "--precision fp7: write fp32, tf32, fp16, bf16, int8, fp8 or mixed"),
+    "precision not there": (["build", "{m}", "-o", "{f}/o", "--precision", "fp16"], "only precision fp32"),
+    "shape without name": (["build", "{m}", "-o", "{f}/o", "--shapes", "1x4"], "--shapes 1x4: write NAME:1x3x224x224"),
+    "shape without numbers": (["build", "{m}", "-o", "{f}/o", "--shapes", "x:1xa"], "--shapes x:1xa: 'a' is not a dimension"),
+    "shape of no input": (["build", "{m}", "-o", "{f}/o", "--shapes", "z:1x4"], "z"),
+    "shape against the model": (["build", "{m}", "-o", "{f}/o", "--shapes", "x:1x5"], "x"),
+    "shape twice": (["build", "{m}", "-o", "{f}/o", "--shapes", "x:1x4,x:2x4"], "--shapes gives 'x' twice"),
+    "half a range": (["build", "{m}", "-o", "{f}/o", "--min-shapes", "x:1x4"], "input 'x' needs both --min-shapes and --max-shapes"),
+    "no such knob": (["build", "{m}", "-o", "{f}/o", "--route", "passes.nothing=on"], "passes.nothing"),
+    "no such intermediate": (["build", "{m}", "-o", "{f}/o", "--outputs", "nope"], "nope"),
+    "effort out of range": (["build", "{m}", "-o", "{f}/o", "--effort", "9"], "9"),
+    "not honoured yet": (["build", "{m}", "-o", "{f}/o", "--timing-cache", "c"], "--timing-cache is not available yet"),
+    "not honoured yet either": (["build", "{m}", "-o", "{f}/o", "--lockfile=l"], "--lockfile is not available yet"),
+    "unsupported operator": (["build", "{u}", "-o", "{f}/o"], "node 'frob' (Frobnicate, domain 'org.example')"),
+    "building options for an engine": (["run", "{e}", "--route", "a=b"], "is an engine"),
+    "no such input": (["run", "{e}", "--input", "z={f}/x.npy"], "the engine has no 'z'"),
+    "input without file": (["run", "{e}", "--input", "x"], "--input x: write NAME=FILE"),
+    "input of another type": (["run", "{e}", "--input", "x={f}/double.npy"], "'x' has type f32, a tensor of f64 was given"),
+    "input in Fortran order": (["run", "{e}", "--input", "x={f}/fortran.npy"], "is in Fortran order; save numpy.ascontiguousarray(array)"),
+    "input cut short": (["run", "{e}", "--input", "x={f}/short.npy"], "short.npy' is not a valid .npy file"),
+    "input of objects": (["run", "{e}", "--input", "x={f}/objects.npy"], "pickled Python objects"),
+    "input of another format": (["run", "{e}", "--input", "x={f}/junk"], "junk' is not a tensor file"),
+    "folder without sets": (["run", "{e}", "--inputs", "{f}/empty"], "holds no numbered sets"),
+    "verify a model": (["verify", "{m}", "--model", "{m}"], "dense.onnx"),
+    "verify against nothing": (["verify", "{e}"], "verify needs --model MODEL or --references DIR"),
+    "verify another model": (["verify", "{e}", "--model", "{n}"], "x"),
+    "no such metric": (["verify", "{e}", "--model", "{m}", "--metric", "l7"], "--metric l7: write l0, l1, l2, linf, rel_l2 or cos"),
+    "no such knob to show": (["knobs", "nothing.at_all"], "there is no knob 'nothing.at_all'"),
+    "no tests": (["conformance", "{f}/empty"], "holds no backend tests"),
+    "damaged engine": (["run", "{f}/damaged.strop"], "damaged.strop"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def prepared(folder: Path, dense_engine: Path) -> Path:
+    (folder / "junk").write_bytes(b"neither this nor that, but long enough")
+    (folder / "empty").mkdir(exist_ok=True)
+    np.save(folder / "x.npy", np.zeros((1, 4), np.float32))
+    np.save(folder / "double.npy", np.zeros((1, 4)))
+    np.save(folder / "fortran.npy", np.asfortranarray(np.zeros((3, 4), np.float32)))
+    np.save(folder / "objects.npy", np.array([[None]], object), allow_pickle=True)
+    (folder / "short.npy").write_bytes((folder / "x.npy").read_bytes()[:-1])
+    damaged = bytearray(dense_engine.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (folder / "damaged.strop").write_bytes(damaged)
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_use(name: str, prepared: Path, dense_model: Path, named_model: Path, unsupported_model: Path, dense_engine: Path) -> None:
+    arguments, message = CASES[name]
+    names = {"m": dense_model, "n": named_model, "u": unsupported_model, "e": dense_engine, "f": prepared}
+    before = {path.name for path in prepared.iterdir()}
+    ended = call(*(argument.format(**names) for argument in arguments))
+    assert ended.code == 2, ended.err
+    assert message in ended.err
+    assert ended.err.count("error:") == 1 and ended.out == ""
+    assert {path.name for path in prepared.iterdir()} == before
+
+
+def test_a_device_that_is_not_there_is_the_environments_fault(folder: Path, dense_model: Path) -> None:
+    ended = call("build", dense_model, "-o", folder / "o", "--device", "cuda")
+    assert ended.code == 3
+    assert "CUDA" in ended.err and not (folder / "o").exists()
+
+
+def test_nothing_typed_shows_help() -> None:
+    ended = call()
+    assert ended.code == 2 and "build" in ended.err
+
+
+def test_help_and_version() -> None:
+    assert call("--version").out.startswith("strop 0.")
+    for command in ("build", "run", "bench", "verify", "inspect", "knobs", "conformance", "doctor"):
+        ended = call(command, "--help")
+        assert ended.code == 0 and "--json" in ended.out
+
+
+def test_an_engine_that_was_there_survives_a_failed_build(folder: Path, dense_engine: Path, unsupported_model: Path) -> None:
+    before = dense_engine.read_bytes()
+    assert call("build", unsupported_model, "-o", dense_engine).code == 2
+    assert dense_engine.read_bytes() == before
+    assert not [path for path in folder.iterdir() if path.name.startswith("dense.strop") and path != dense_engine]
