@@ -41,7 +41,10 @@ struct Operator;
   X(conv)                          \
   X(attention)                     \
   X(quantize)                      \
-  X(rnn)
+  X(rnn)                           \
+  X(pool)                          \
+  X(resize)                        \
+  X(sequence)
 
 #define STROP_DECLARE_FAMILY(folder)                             \
   std::span<const Operator* const> folder##_operators();         \
