@@ -205,7 +205,9 @@ Result<bool> BlockLowering::lower_view(ir::NodeId id) {
   if (node.inputs.empty() || node.inputs[0] == ir::kNone || !node.late.empty()) return false;
   const ir::ValueInfo& from = graph_.value(node.inputs[0]);
   const ir::ValueInfo& to = graph_.value(node.outputs[0]);
-  if (!is_planned(from.type) || !is_planned(to.type) || bit_width(to.type.tensor.dtype) % 8 != 0) return false;
+  const Storage base = block().values[static_cast<size_t>(node.inputs[0])].storage;
+  const bool placed = from.constant || base == Storage::Arena || base == Storage::Input || base == Storage::View;
+  if (!placed || !is_planned(from.type) || !is_planned(to.type) || bit_width(to.type.tensor.dtype) % 8 != 0) return false;
   std::optional<Dim> offset;
   if (node.op->view_offset) {
     offset = node.op->view_offset(node.attrs, from.type.tensor, to.type.tensor);

@@ -1,5 +1,8 @@
 #include "onnx/model.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "onnx/wire.h"
 
 namespace strop::onnx {
@@ -91,7 +94,11 @@ void parse_dim(std::string_view bytes, WireStatus& status, std::vector<DimProto>
   while (r.next()) {
     switch (r.field()) {
       case 1: dim.value = r.integer(); break;
-      case 2: dim.param = r.text(); break;
+      case 2:
+        dim.param = r.text();
+        // "?" and the like say that a dimension is unknown, not that two of them are equal.
+        if (std::none_of(dim.param.begin(), dim.param.end(), [](unsigned char c) { return std::isalnum(c); })) dim.param = {};
+        break;
       default: r.skip();
     }
   }

@@ -96,6 +96,9 @@ Result<void> check_declared(const TypeProto& declared, const Type& inferred) {
     a = a->element.get();
     b = b->element.get();
   }
+  // An optional that is known to hold something may be declared as what it holds, and the other way round.
+  if (a->kind == TypeKind::Optional && b->kind == a->element->kind) a = a->element.get();
+  if (b->kind == TypeKind::Optional && a->kind == b->element->kind) b = b->element.get();
   bool agrees = a->kind == b->kind;
   if (agrees && a->is_tensor()) {
     agrees = a->tensor.dtype == b->tensor.dtype &&

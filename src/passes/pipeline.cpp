@@ -13,6 +13,7 @@ extern const Pass kFoldAffine;
 extern const Pass kFoldConstants;
 extern const Pass kFuseEpilogues;
 extern const Pass kFusePointwise;
+extern const Pass kLowerBatchNorm;
 extern const Pass kMatchActivations;
 extern const Pass kMatchAttention;
 extern const Pass kSimplifyPrograms;
@@ -26,7 +27,7 @@ std::vector<Stage> default_pipeline() {
       // Attention first: what follows would take its scale and mask apart.
       {{&kMatchAttention, &kDeadCode}},
       // Batch normalisation and other scales vanish in weights.
-      {{&kFoldAffine, &kDeadCode}},
+      {{&kFoldAffine, &kLowerBatchNorm, &kDeadCode}},
       // The layout that convolutions want, and what of the transposes that make it can be spared.
       {{&kChannelsLast}},
       {{&kFoldConstants, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 4},

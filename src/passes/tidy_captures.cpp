@@ -1,6 +1,7 @@
 /// What regions take from outside: constants move in, values that no region uses and second copies are not passed at
 /// all.
 #include <algorithm>
+#include <optional>
 
 #include "ops/control/control.h"
 #include "passes/match.h"
@@ -13,15 +14,16 @@ namespace {
 constexpr Knob<bool> kEnabled{
     {.name = "passes.tidy_captures", .help = "move constants into regions and drop captures that are not used"}};
 
-/// Parameters of the node's regions before the captures. The captures are the node's last operands.
-size_t own_parameters(const ir::Node& node) {
+/// Parameters of the node's regions before the captures, where this pass knows the operator. The captures are the node's last
+/// operands.
+std::optional<size_t> own_parameters(const ir::Node& node) {
   if (node.op == &ops::kLoop) return 2 + static_cast<size_t>(node.attrs.as<ops::LoopAttrs>().carried);
   if (node.op == &ops::kScan) {
     const auto& attrs = node.attrs.as<ops::ScanAttrs>();
     return static_cast<size_t>(attrs.states + attrs.scanned);
   }
-  STROP_CHECK(node.op == &ops::kIf, "{} has regions of an unknown kind", node.op->name);
-  return 0;
+  if (node.op == &ops::kIf) return 0;
+  return std::nullopt;
 }
 
 bool is_used(const ir::Graph& region, ir::ValueId value) { return UseCounts(region)[value] > 0; }
@@ -39,7 +41,9 @@ class Tidier {
 
  private:
   void tidy(ir::Node& node) {
-    const size_t own = own_parameters(node);
+    const std::optional<size_t> known = own_parameters(node);
+    if (!known) return;
+    const size_t own = *known;
     const size_t captures = node.regions[0]->inputs.size() - own;
     const size_t first_operand = node.inputs.size() - captures;
     for (size_t i = captures; i-- > 0;) {
