@@ -1,12 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
-namespace strop::ops::testing {
+namespace strop::ops {
 namespace {
 
 using onnx::testing::float_attr;
 using onnx::testing::i64_tensor;
+using onnx::testing::imported;
 using onnx::testing::int_attr;
 using onnx::testing::ints_attr;
 using onnx::testing::Message;
@@ -43,4 +44,4 @@ TEST(ImportOneHot, DepthOfAnyKind) {
 }
 
 }  // namespace
-}  // namespace strop::ops::testing
+}  // namespace strop::ops

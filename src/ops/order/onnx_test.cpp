@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
-namespace strop::ops::testing {
+namespace strop::ops {
 namespace {
 
 using onnx::testing::i64_tensor;
+using onnx::testing::imported;
 using onnx::testing::int_attr;
 using onnx::testing::node;
 using onnx::testing::value_info;
@@ -36,4 +37,4 @@ TEST(ImportOrder, AxesAndDiagonalsAsOperands) {
 }
 
 }  // namespace
-}  // namespace strop::ops::testing
+}  // namespace strop::ops

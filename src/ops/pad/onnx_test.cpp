@@ -1,12 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
-namespace strop::ops::testing {
+namespace strop::ops {
 namespace {
 
 using onnx::testing::float_attr;
 using onnx::testing::i64_tensor;
+using onnx::testing::imported;
 using onnx::testing::ints_attr;
 using onnx::testing::node;
 using onnx::testing::string_attr;
@@ -47,4 +48,4 @@ TEST(ImportPad, Versions) {
 }
 
 }  // namespace
-}  // namespace strop::ops::testing
+}  // namespace strop::ops

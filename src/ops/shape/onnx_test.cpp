@@ -1,10 +1,11 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
-namespace strop::ops::testing {
+namespace strop::ops {
 namespace {
 
+using onnx::testing::imported;
 using onnx::testing::int_attr;
 using onnx::testing::node;
 using onnx::testing::unranked_type;
@@ -24,4 +25,4 @@ TEST(ImportShape, ConstantSymbolicAndUnknown) {
 }
 
 }  // namespace
-}  // namespace strop::ops::testing
+}  // namespace strop::ops

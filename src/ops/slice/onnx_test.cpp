@@ -1,14 +1,16 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
-namespace strop::ops::testing {
+namespace strop::ops {
 namespace {
 
 using onnx::testing::i64_tensor;
+using onnx::testing::imported;
 using onnx::testing::int_attr;
 using onnx::testing::ints_attr;
 using onnx::testing::node;
+using onnx::testing::OneNode;
 using onnx::testing::value_info;
 
 const auto kData = value_info("x", DType::F32, {"b", 6});
@@ -75,4 +77,4 @@ TEST(ImportSplit, Errors) {
 }
 
 }  // namespace
-}  // namespace strop::ops::testing
+}  // namespace strop::ops

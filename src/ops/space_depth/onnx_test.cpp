@@ -1,10 +1,11 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
-namespace strop::ops::testing {
+namespace strop::ops {
 namespace {
 
+using onnx::testing::imported;
 using onnx::testing::int_attr;
 using onnx::testing::node;
 using onnx::testing::string_attr;
@@ -24,4 +25,4 @@ TEST(ImportSpaceDepth, IsTwoReshapesAndATranspose) {
 }
 
 }  // namespace
-}  // namespace strop::ops::testing
+}  // namespace strop::ops

@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
-namespace strop::ops::testing {
+namespace strop::ops {
 namespace {
 
 using onnx::testing::i64_tensor;
+using onnx::testing::imported;
 using onnx::testing::int_attr;
 using onnx::testing::ints_attr;
 using onnx::testing::node;
@@ -51,4 +52,4 @@ TEST(ImportView, AxesAsAttributeAndOperand) {
 TEST(ImportView, IdentityIsItsOperand) { EXPECT_EQ(imported({node("Identity", {"x"}, {"y"}), 17, {kData}}), "= x"); }
 
 }  // namespace
-}  // namespace strop::ops::testing
+}  // namespace strop::ops
