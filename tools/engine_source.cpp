@@ -23,7 +23,11 @@ Engine compile(const std::string& model, const CompileFlags& flags, const Runtim
     if (progress.total > 0) text += fmt::format(" ({} of {})", progress.done, progress.total);
     line.show(text);
   };
-  return or_fail(build(model, options, runtime));
+  auto engine = build(model, options, runtime);
+  if (!engine.ok() && engine.error().code == ErrorCode::InvalidModel) {
+    throw Failure{{ErrorCode::InvalidModel, fmt::format("'{}': {}", model, engine.error().message)}};
+  }
+  return or_fail(std::move(engine));
 }
 
 Engine open_engine(const std::string& path, const CompileFlags& flags, const Runtime& runtime) {

@@ -34,14 +34,14 @@ void check_words(CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words[0].starts_with('-')) return;
   const std::vector<std::string> commands = command_names(app);
   if (std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
-    refuse("there is no command '{}'{}; strop --help lists them", words[0], did_you_mean(words[0], commands));
+    refuse("there is no command '{}'{} (strop --help lists them)", words[0], did_you_mean(words[0], commands));
   }
   CLI::App& command = *app.get_subcommand(words[0]);
   for (size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     if (!words[i].starts_with("--")) continue;
     const std::string name = words[i].substr(0, words[i].find('='));
     if (command.get_option_no_throw(name) != nullptr) continue;
-    refuse("{} has no option {}{}; strop {} --help lists them", words[0], name, did_you_mean(name, option_names(command)), words[0]);
+    refuse("{} has no option {}{} (strop {} --help lists them)", words[0], name, did_you_mean(name, option_names(command)), words[0]);
   }
 }
 

@@ -10,8 +10,8 @@ from conftest import call
 
 # Arguments → what stderr says. {m}: model, {n}: model with two inputs, {e}: engine, {f}: folder.
 CASES = {
-    "no such command": (["bulid", "{m}"], "there is no command 'bulid'; did you mean 'build'? strop --help lists them"),
-    "no such option": (["build", "{m}", "-o", "{f}/o", "--shape", "x:1x4"], "build has no option --shape; did you mean '--shapes'?"),
+    "no such command": (["bulid", "{m}"], "there is no command 'bulid'; did you mean 'build'? (strop --help lists them)"),
+    "no such option": (["build", "{m}", "-o", "{f}/o", "--shape", "x:1x4"], "build has no option --shape; did you mean '--shapes'? (strop build --help lists them)"),
     "no model": (["build", "-o", "{f}/o"], "MODEL is required"),
     "no output": (["build", "{m}"], "--output is required"),
     "missing file": (["build", "{f}/none.onnx", "-o", "{f}/o"], "none.onnx"),
