@@ -54,9 +54,10 @@ function(strop_shared_library name bundle)
   add_library(${name}_shared SHARED ${objects})
   target_link_libraries(${name}_shared PRIVATE ${bundle}_libraries)
   target_include_directories(${name}_shared INTERFACE ${CMAKE_SOURCE_DIR}/include)
-  target_link_options(${name}_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
-  set_target_properties(${name}_shared PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  target_link_options(${name}_shared PRIVATE -Wl,--no-undefined -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map)
+  set_target_properties(${name}_shared PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE CXX
+    LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/exports.map VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
 # strop_test(NAME SOURCES glob...): one GoogleTest program from the _test.cpp files that the globs match, linked with

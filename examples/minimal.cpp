@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
 
   // The context reads from this memory at every run: it must stay.
   std::vector<strop::HostTensor> inputs;
-  for (const auto& [name, shape] : engine.input_shapes().value()) {
+  const auto shapes = engine.input_shapes().value();
+  for (const auto& [name, shape] : shapes) {
     for (const strop::PortInfo& port : engine.inputs()) {
       if (port.name == name) inputs.push_back(strop::random_tensor(port.dtype, shape, 0));
     }
