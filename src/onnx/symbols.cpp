@@ -84,7 +84,7 @@ Result<Type> to_type(const TypeProto& proto, FunctionRef<Dim()> unknown) {
   STROP_UNREACHABLE();
 }
 
-Result<void> check_declared(const TypeProto& declared, const Type& inferred) {
+Result<void> check_declared(const TypeProto& declared, const Type& inferred, bool ranks_too) {
   if (declared.kind == TypeProto::Kind::None) return {};
   if (declared.kind == TypeProto::Kind::Tensor && declared.elem_type == 0) return {};
   int unknown_count = 0;
@@ -102,7 +102,7 @@ Result<void> check_declared(const TypeProto& declared, const Type& inferred) {
   bool agrees = a->kind == b->kind;
   if (agrees && a->is_tensor()) {
     agrees = a->tensor.dtype == b->tensor.dtype &&
-             (!a->tensor.has_rank() || !b->tensor.has_rank() || a->tensor.rank() == b->tensor.rank());
+             (!ranks_too || !a->tensor.has_rank() || !b->tensor.has_rank() || a->tensor.rank() == b->tensor.rank());
   }
   if (agrees) return {};
   return error(ErrorCode::InvalidModel, "is declared as {}, but is {}", to_string(type), to_string(inferred));

@@ -53,7 +53,7 @@ class InputTypes {
 /// A type in which every dimension that is not a constant is what `unknown` returns.
 Result<Type> to_type(const TypeProto& proto, FunctionRef<Dim()> unknown);
 
-/// Whether `declared` contradicts `inferred`: another kind, dtype or rank. Error: says which.
-Result<void> check_declared(const TypeProto& declared, const Type& inferred);
+/// Whether `declared` contradicts `inferred`: another kind, dtype or, with ranks_too, rank. Error: says which.
+Result<void> check_declared(const TypeProto& declared, const Type& inferred, bool ranks_too);
 
 }  // namespace strop::onnx

@@ -31,8 +31,9 @@ ValueId channel_constant(Graph& graph, const ir::Node& node, const std::vector<d
 
 Result<bool> lower(Graph& graph, NodeId id) {
   const ir::Node node = graph.node(id);
+  if (node.op != &ops::kBatchNorm || node.outputs.size() != 1) return false;
   const TensorType* found = ranked(graph, node.inputs[0]);
-  if (node.op != &ops::kBatchNorm || node.outputs.size() != 1 || !found || found->rank() < 2 || !is_float(found->dtype)) return false;
+  if (!found || found->rank() < 2 || !is_float(found->dtype)) return false;
   std::vector<std::vector<double>> parameters;
   for (size_t i = 1; i <= 4; ++i) {
     if (!graph.is_constant(node.inputs[i])) return false;

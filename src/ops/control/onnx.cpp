@@ -1,5 +1,6 @@
 #include <array>
 
+#include "ir/small_value.h"
 #include "onnx/importer.h"
 #include "ops/control/control.h"
 #include "ops/families.h"
@@ -37,18 +38,42 @@ Result<void> emit_control(NodeContext& ctx, const Operator& op, Attrs attrs, std
   return ctx.set_outputs(outputs);
 }
 
+/// Exporters write both ways out where fixed sizes allow only one: the other then contradicts itself. It becomes a branch that
+/// fails if it is ever taken, with the import's message. Both branches being impossible is the model's error.
+Result<NodeContext::Regions> with_impossible_branch(NodeContext& ctx, const Error& cause) {
+  if (cause.code != ErrorCode::InvalidModel) return cause;
+  for (const bool first : {true, false}) {
+    auto regions = ctx.attr_graphs({{first ? "then_branch" : "else_branch", {}}});
+    if (!regions.ok()) continue;
+    const ir::Graph& possible = *regions->graphs[0];
+    FailAttrs attrs{cause.message, {}};
+    for (const ir::Port& output : possible.outputs) attrs.types.push_back(to_string(possible.value(output.value).type));
+    auto fails = std::make_shared<ir::Graph>();
+    for (const ir::Port& input : possible.inputs) fails->add_input(input.name, possible.value(input.value).type);
+    STROP_ASSIGN(const ir::NodeId node, fails->add_node({.op = &kFail, .attrs = std::move(attrs), .output_count = possible.outputs.size(),
+                                                         .sources = {std::string(ctx.node_name())}}));
+    for (size_t i = 0; i < possible.outputs.size(); ++i) fails->outputs.push_back({possible.outputs[i].name, fails->node(node).outputs[i]});
+    regions->graphs.insert(first ? regions->graphs.end() : regions->graphs.begin(), std::move(fails));
+    return regions;
+  }
+  return cause;
+}
+
 Result<void> import_if(NodeContext& ctx) {
   STROP_ASSIGN(const TensorType condition, ctx.tensor(0));
-  const Tensor* known = ctx.constant(0);
-  if (known != nullptr && known->dtype() == DType::Bool && known->count() == 1) {
+  const std::optional<Tensor> known = ir::small_value(ctx.graph(), ctx.input(0));
+  if (known && known->dtype() == DType::Bool && known->count() == 1) {
     // Only one branch can ever run: it takes the node's place.
     STROP_ASSIGN(const auto results, ctx.inline_graph(known->data<uint8_t>()[0] != 0 ? "then_branch" : "else_branch"));
     if (results.size() < ctx.output_count())
       return ctx.invalid("the branch returns {} values where {} are wanted", results.size(), ctx.output_count());
     return ctx.set_outputs(results);
   }
-  STROP_ASSIGN(auto regions, ctx.attr_graphs({{"then_branch", {}}, {"else_branch", {}}}));
-  return emit_control(ctx, kIf, NoAttrs{}, {ctx.input(0)}, std::move(regions));
+  auto regions = ctx.attr_graphs({{"then_branch", {}}, {"else_branch", {}}});
+  if (!regions.ok()) {
+    STROP_ASSIGN(regions, with_impossible_branch(ctx, regions.error()));
+  }
+  return emit_control(ctx, kIf, NoAttrs{}, {ctx.input(0)}, std::move(*regions));
 }
 
 /// The body, built for types of carried values that hold in every iteration.

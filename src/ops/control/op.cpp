@@ -152,7 +152,23 @@ Result<void> evaluate_loop(EvalContext& ctx) {
   return {};
 }
 
+Result<void> infer_fail(InferContext& ctx) {
+  const auto& types = ctx.attrs.as<FailAttrs>().types;
+  for (size_t i = 0; i < ctx.outputs.size() && i < types.size(); ++i) {
+    STROP_ASSIGN(ctx.outputs[i], parse_type(types[i]));
+  }
+  return {};
+}
+
+Result<void> evaluate_fail(EvalContext& ctx) { return error(ErrorCode::InvalidModel, "{}", ctx.attrs.as<FailAttrs>().message); }
+
 }  // namespace
+
+const Operator kFail = {.name = "Fail",
+                        .make_attrs = [] { return Attrs(FailAttrs{}); },
+                        .infer = infer_fail,
+                        .evaluate = evaluate_fail,
+                        .is_deterministic = false};
 
 const Operator kIf = {.name = "If", .infer = infer_if, .evaluate = evaluate_if, .has_regions = true};
 
@@ -163,7 +179,7 @@ const Operator kLoop = {.name = "Loop",
                         .has_regions = true};
 
 std::span<const Operator* const> control_operators() {
-  static constexpr std::array<const Operator*, 3> kOperators = {&kIf, &kLoop, &kScan};
+  static constexpr std::array<const Operator*, 4> kOperators = {&kIf, &kLoop, &kScan, &kFail};
   return kOperators;
 }
 
