@@ -105,6 +105,7 @@ std::string difference(const Value& actual, const Value& expected, const Conform
   }
   // An optional that holds something is declared as what it holds by some of the tests.
   if (actual.is_optional() && actual.optional().held) return difference(*actual.optional().held, expected, options);
+  if (expected.is_optional() && expected.optional().held) return difference(actual, *expected.optional().held, options);
   return "is another kind of value";
 }
 
