@@ -106,14 +106,14 @@ class Attend {
   void softmax_row(int64_t row, int64_t key, int64_t keys, int64_t padded, float* s) {
     const int64_t i = first_ + row;
     const int64_t seen = std::clamp<int64_t>(last_key(i) - key, 0, keys);
-    kernels_.scale_row({s, seen, padded, shape_.scale, shape_.softcap});
-    for (const AttentionMask& mask : head_.masks) apply_mask(mask, i, key, seen, s);
+    const float scale = finish_scores(i, key, seen, s);
+    std::fill(s + seen, s + padded, kLowest);
     const float before = most_[row];
-    const float block = kernels_.max_row(s, padded);
+    const float block = kernels_.max_row(s, padded) * scale;
     const float most = std::isnan(before) || before > block ? before : block;
     const float shift = most == kLowest ? 0 : most;  // -inf - -inf would be NaN: such keys count for nothing yet
-    const float factor = before == most && most != std::numeric_limits<float>::infinity() ? 1 : std::exp(before - shift);
-    const float sum = kernels_.exp_row(s, padded, shift);
+    const float factor = before == most && std::isfinite(most) ? 1 : std::exp(before - shift);
+    const float sum = kernels_.exp_row(s, padded, scale, shift);
     weight_[row] = weight_[row] * factor + sum;
     most_[row] = most;
     if (factor != 1 && key > 0) {
@@ -122,22 +122,35 @@ class Attend {
     }
   }
 
-  void apply_mask(const AttentionMask& mask, int64_t i, int64_t key, int64_t seen, float* s) const {
-    const int64_t at = i * mask.row + key * mask.column;
-    if (mask.is_bool) {
-      const uint8_t* bytes = static_cast<const uint8_t*>(mask.data) + at;
-      if (mask.column == 1) {
-        kernels_.apply_bool_mask(s, bytes, seen);
-      } else if (bytes[0] == 0) {
-        std::fill_n(s, seen, kLowest);
-      }
+  // Caps and masks the products of query i. Returns what they are still to be multiplied with.
+  float finish_scores(int64_t i, int64_t key, int64_t seen, float* s) const {
+    if (head_.masks.empty() && shape_.softcap == 0 && shape_.scale > 0) return shape_.scale;
+    ScoreChange change{shape_.scale, shape_.softcap, nullptr};
+    bool pending = true;  // the change; a first mask of floats joins it
+    for (const AttentionMask& mask : head_.masks) {
+      const int64_t at = i * mask.row + key * mask.column;
+      const bool floats = !mask.is_bool && mask.column == 1;
+      if (floats) change.mask = static_cast<const float*>(mask.data) + at;
+      if (pending || floats) kernels_.change_scores(s, seen, change);
+      pending = false;
+      change = {};
+      if (!floats) apply_mask(mask, at, seen, s);
+    }
+    if (pending) kernels_.change_scores(s, seen, change);
+    return 1;
+  }
+
+  void apply_mask(const AttentionMask& mask, int64_t at, int64_t seen, float* s) const {
+    if (!mask.is_bool) {
+      const float value = static_cast<const float*>(mask.data)[at];
+      for (int64_t j = 0; j < seen; ++j) s[j] += value;
       return;
     }
-    const float* values = static_cast<const float*>(mask.data) + at;
+    const uint8_t* bytes = static_cast<const uint8_t*>(mask.data) + at;
     if (mask.column == 1) {
-      kernels_.add_mask(s, values, seen);
-    } else {
-      for (int64_t j = 0; j < seen; ++j) s[j] += values[0];
+      kernels_.apply_bool_mask(s, bytes, seen);
+    } else if (bytes[0] == 0) {
+      std::fill_n(s, seen, kLowest);
     }
   }
 

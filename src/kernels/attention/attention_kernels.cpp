@@ -73,26 +73,44 @@ void pack_rows(const PanelSource& source, int64_t first, int64_t width, float* p
   }
 }
 
-// Columns are contiguous: a transposition, four source columns at a time so that writes of a row meet in cache.
+/// to[r * kPanel + c] = from[c][i + r] for a tile of 4 x 4.
+HWY_INLINE void transpose_tile(const float* const* from, int64_t i, float* to) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int64_t r = 0; r < 4; ++r) {
+    for (int64_t c = 0; c < 4; ++c) to[r * kPanel + c] = from[c][i + r];
+  }
+#else
+  const hn::CappedTag<float, 4> d;
+  const auto a = hn::LoadU(d, from[0] + i);
+  const auto b = hn::LoadU(d, from[1] + i);
+  const auto c = hn::LoadU(d, from[2] + i);
+  const auto e = hn::LoadU(d, from[3] + i);
+  const auto ab_low = hn::InterleaveLower(d, a, b);  // a0 b0 a1 b1
+  const auto ab_high = hn::InterleaveUpper(d, a, b);
+  const auto ce_low = hn::InterleaveLower(d, c, e);
+  const auto ce_high = hn::InterleaveUpper(d, c, e);
+  hn::StoreU(hn::ConcatLowerLower(d, ce_low, ab_low), d, to);
+  hn::StoreU(hn::ConcatUpperUpper(d, ce_low, ab_low), d, to + kPanel);
+  hn::StoreU(hn::ConcatLowerLower(d, ce_high, ab_high), d, to + 2 * kPanel);
+  hn::StoreU(hn::ConcatUpperUpper(d, ce_high, ab_high), d, to + 3 * kPanel);
+#endif
+}
+
+// Columns are contiguous: a transposition in tiles of 4 x 4.
 void pack_columns(const PanelSource& source, int64_t first, int64_t width, float* panel) {
   if (width < kPanel) std::fill_n(panel, source.rows * kPanel, 0.0f);
-  const float* data = source.data + first * source.column_stride;
+  const auto column = [&](int64_t j) { return source.data + (first + j) * source.column_stride; };
   int64_t j = 0;
-  for (; j + 4 <= width; j += 4) {
-    const float* x0 = data + j * source.column_stride;
-    const float* x1 = x0 + source.column_stride;
-    const float* x2 = x1 + source.column_stride;
-    const float* x3 = x2 + source.column_stride;
-    for (int64_t i = 0; i < source.rows; ++i) {
-      float* to = panel + i * kPanel + j;
-      to[0] = x0[i];
-      to[1] = x1[i];
-      to[2] = x2[i];
-      to[3] = x3[i];
+  for (; kPanel >= 4 && j + 4 <= width; j += 4) {
+    const float* const from[] = {column(j), column(j + 1), column(j + 2), column(j + 3)};
+    int64_t i = 0;
+    for (; i + 4 <= source.rows; i += 4) transpose_tile(from, i, panel + i * kPanel + j);
+    for (; i < source.rows; ++i) {
+      for (int64_t c = 0; c < 4; ++c) panel[i * kPanel + j + c] = from[c][i];
     }
   }
   for (; j < width; ++j) {
-    for (int64_t i = 0; i < source.rows; ++i) panel[i * kPanel + j] = data[j * source.column_stride + i];
+    for (int64_t i = 0; i < source.rows; ++i) panel[i * kPanel + j] = column(j)[i];
   }
 }
 
@@ -120,24 +138,25 @@ void dot_rows(const float* a, const float* b, int64_t b_row, int64_t n, int64_t 
   for (int64_t j = 0; j < n; ++j) s[j] = hn::GetLane(hn::SumOfLanes(kD, dot_lanes(a, b + j * b_row, k)));
 }
 
-void scale_row(const ScoreRow& row) {
-  const V factor = splat(row.scale);
-  if (row.softcap == 0) {
-    for (int64_t j = 0; j < row.padded; j += kLanes) hn::StoreU(hn::Mul(hn::LoadU(kD, row.s + j), factor), kD, row.s + j);
-  } else {
-    const V cap = splat(row.softcap);
-    for (int64_t j = 0; j < row.padded; j += kLanes) {
-      const V score = hn::Mul(hn::LoadU(kD, row.s + j), factor);
-      hn::StoreU(hn::Mul(tanh_vector(hn::Div(score, cap)), cap), kD, row.s + j);
-    }
+template <bool kCap, bool kMask>
+HWY_INLINE void change_row(float* s, int64_t n, const ScoreChange& change) {
+  const V factor = splat(change.scale);
+  const V cap = splat(change.softcap);
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const int64_t lanes = n - j;
+    V score = hn::Mul(load_part(s + j, lanes), factor);
+    if constexpr (kCap) score = hn::Mul(tanh_vector(hn::Div(score, cap)), cap);
+    if constexpr (kMask) score = hn::Add(score, load_part(change.mask + j, lanes));
+    store_part(score, s + j, lanes);
   }
-  std::fill(row.s + row.n, row.s + row.padded, kLowest);
 }
 
-void add_mask(float* s, const float* mask, int64_t n) {
-  int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes) hn::StoreU(hn::Add(hn::LoadU(kD, s + j), hn::LoadU(kD, mask + j)), kD, s + j);
-  for (; j < n; ++j) s[j] += mask[j];
+void change_scores(float* s, int64_t n, const ScoreChange& change) {
+  if (change.softcap == 0) {
+    change.mask == nullptr ? change_row<false, false>(s, n, change) : change_row<false, true>(s, n, change);
+  } else {
+    change.mask == nullptr ? change_row<true, false>(s, n, change) : change_row<true, true>(s, n, change);
+  }
 }
 
 void apply_bool_mask(float* s, const uint8_t* mask, int64_t n) {
@@ -151,8 +170,13 @@ void apply_bool_mask(float* s, const uint8_t* mask, int64_t n) {
 }
 
 float max_row(const float* s, int64_t padded) {
-  V most = splat(kLowest);
-  for (int64_t j = 0; j < padded; j += kLanes) most = max_or_nan(most, hn::LoadU(kD, s + j));
+  V even = splat(kLowest);  // two chains: a step of one takes several cycles
+  V odd = even;
+  for (int64_t j = 0; j < padded; j += kPanel) {
+    even = max_or_nan(even, hn::LoadU(kD, s + j));
+    odd = max_or_nan(odd, hn::LoadU(kD, s + j + kLanes));
+  }
+  const V most = max_or_nan(even, odd);
   float values[kLanes];
   hn::StoreU(most, kD, values);
   float result = kLowest;
@@ -160,11 +184,12 @@ float max_row(const float* s, int64_t padded) {
   return result;
 }
 
-float exp_row(float* s, int64_t padded, float shift) {
-  const V by = splat(shift);
+float exp_row(float* s, int64_t padded, float factor, float shift) {
+  const V by = splat(factor);
+  const V less = splat(shift);
   V sum = hn::Zero(kD);
   for (int64_t j = 0; j < padded; j += kLanes) {
-    const V e = exp_vector(hn::Sub(hn::LoadU(kD, s + j), by));
+    const V e = exp_nonpositive(hn::MulSub(hn::LoadU(kD, s + j), by, less));
     hn::StoreU(e, kD, s + j);
     sum = hn::Add(sum, e);
   }
@@ -185,7 +210,7 @@ void add_scaled(const float* v, int64_t e, float weight, float* out) {
   for (; j < e; ++j) out[j] += v[j] * weight;
 }
 
-constexpr AttentionKernels kKernels{kPanel,          multiply, pack,    dot_rows, scale_row, add_mask,
+constexpr AttentionKernels kKernels{kPanel,          multiply, pack,    dot_rows, change_scores,
                                     apply_bool_mask, max_row,  exp_row, scale,    add_scaled};
 
 }  // namespace HWY_NAMESPACE

@@ -26,12 +26,10 @@ struct PanelSource {
   int64_t rows = 0, columns = 0;
 };
 
-/// A row of scores, padded to whole vectors.
-struct ScoreRow {
-  float* s = nullptr;
-  int64_t n = 0;       ///< columns in use; those after, up to `padded`, become -inf
-  int64_t padded = 0;
-  float scale = 1, softcap = 0;
+struct ScoreChange {
+  float scale = 1;
+  float softcap = 0;
+  const float* mask = nullptr;
 };
 
 struct AttentionKernels {
@@ -41,15 +39,14 @@ struct AttentionKernels {
   void (*pack)(const PanelSource& source, float* panels, int64_t panel_stride);
   /// s[j] = a · row j of b, j in [0, n): for few queries, where packing does not pay.
   void (*dot_rows)(const float* a, const float* b, int64_t b_row, int64_t n, int64_t k, float* s);
-  /// Scales, caps and pads.
-  void (*scale_row)(const ScoreRow& row);
-  /// s += mask; s = mask ? s : -inf.
-  void (*add_mask)(float* s, const float* mask, int64_t n);
+  /// s = s * scale, then softcap * tanh(s / softcap) unless that is 0, then + mask unless that is null.
+  void (*change_scores)(float* s, int64_t n, const ScoreChange& change);
+  /// s = mask ? s : -inf.
   void (*apply_bool_mask)(float* s, const uint8_t* mask, int64_t n);
-  /// NaN if any is.
+  /// Over a row of whole panels. NaN if any is.
   float (*max_row)(const float* s, int64_t padded);
-  /// s = exp(s - shift); returns the sum.
-  float (*exp_row)(float* s, int64_t padded, float shift);
+  /// s = exp(s * scale - shift), which must be at most 1 or NaN; returns the sum.
+  float (*exp_row)(float* s, int64_t padded, float scale, float shift);
   /// y = x * factor; y may be x.
   void (*scale)(const float* x, int64_t n, float factor, float* y);
   /// out += weight * v over e elements.

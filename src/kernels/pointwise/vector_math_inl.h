@@ -58,6 +58,13 @@ HWY_INLINE V exp_vector(V x) {
   return hn::Mul(hn::Mul(value, power_of_two(half)), power_of_two(hn::Sub(parts.n, half)));
 }
 
+/// exp(x) for x <= 0 or NaN, in fewer steps; 0 below -87, where results would be subnormal.
+HWY_INLINE V exp_nonpositive(V x) {
+  const ExpParts parts = split_exp(x);
+  const V value = hn::Add(hn::Add(parts.tail, parts.r), splat(1.0f));
+  return hn::IfThenZeroElse(hn::Lt(x, splat(-87.0f)), hn::Mul(value, power_of_two(parts.n)));
+}
+
 /// exp(x) - 1; infinity from 88 on (0.7 early).
 HWY_INLINE V expm1_vector(V x) {
   const V bounded = clamp_vector(x, splat(-25.0f), splat(88.0f));

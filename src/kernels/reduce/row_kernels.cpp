@@ -28,9 +28,11 @@ HWY_INLINE V min_or_nan(V acc, V x) {
 #endif
 }
 
+// Operations: a start, what becomes of an element, and how results are joined, in vectors and of the sections in double.
 struct Added {
   static constexpr float kStart = 0;
   static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
+  static HWY_INLINE double join(double a, double b) { return a + b; }
 };
 struct SumOp : Added {
   static HWY_INLINE V map(V x, V) { return x; }
@@ -45,22 +47,25 @@ struct SumSquareOp : Added {
   }
 };
 struct SumExpOp : Added {
-  static HWY_INLINE V map(V x, V shift) { return exp_vector(hn::Sub(x, shift)); }
+  static HWY_INLINE V map(V x, V shift) { return exp_nonpositive(hn::Sub(x, shift)); }
 };
 struct ProductOp {
   static constexpr float kStart = 1;
   static HWY_INLINE V map(V x, V) { return x; }
   static HWY_INLINE V join(V a, V b) { return hn::Mul(a, b); }
+  static HWY_INLINE double join(double a, double b) { return a * b; }
 };
 struct MaxOp {
   static constexpr float kStart = -kInfinity;
   static HWY_INLINE V map(V x, V) { return x; }
   static HWY_INLINE V join(V a, V b) { return max_or_nan(a, b); }
+  static HWY_INLINE double join(double a, double b) { return a > b || a != a ? a : b; }
 };
 struct MinOp {
   static constexpr float kStart = kInfinity;
   static HWY_INLINE V map(V x, V) { return x; }
   static HWY_INLINE V join(V a, V b) { return min_or_nan(a, b); }
+  static HWY_INLINE double join(double a, double b) { return a < b || a != a ? a : b; }
 };
 
 /// Calls visit(Op()) with the operation's struct.
@@ -100,16 +105,19 @@ HWY_INLINE V reduce_section(const float* x, int64_t n, V shift) {
   return Op::join(Op::join(a, b), Op::join(c, d));
 }
 
-double reduce(RowOp op, const float* x, int64_t n, float shift) {
-  double total = identity(op);
+template <class Op>
+HWY_INLINE double reduce_row(const float* x, int64_t n, float shift) {
+  double total = static_cast<double>(Op::kStart);
   for (int64_t i = 0; i < n; i += kSection) {
-    const int64_t part = std::min(kSection, n - i);
-    const V lanes = with_op(op, [&](auto o) HWY_ATTR { return reduce_section<decltype(o)>(x + i, part, splat(shift)); });
-    float values[kLanes];
-    hn::StoreU(lanes, kD, values);
-    for (const float value : values) total = strop::kernels::join(op, total, static_cast<double>(value));
+    float lanes[kLanes];
+    hn::StoreU(reduce_section<Op>(x + i, std::min(kSection, n - i), splat(shift)), kD, lanes);
+    for (const float lane : lanes) total = Op::join(total, static_cast<double>(lane));
   }
   return total;
+}
+
+double reduce(RowOp op, const float* x, int64_t n, float shift) {
+  return with_op(op, [&](auto o) HWY_ATTR { return reduce_row<decltype(o)>(x, n, shift); });
 }
 
 void accumulate(RowOp op, const float* x, int64_t n, const float* shift, float* acc) {
@@ -128,53 +136,57 @@ void accumulate(RowOp op, const float* x, int64_t n, const float* shift, float* 
   });
 }
 
-/// y[i] = map(x[i]) over a row; map takes the vector and its first index.
+/// y[i] = map(x[i], at) over a row; at(p) is the vector of p's elements beside those of x.
 template <class Map>
 HWY_INLINE void map_row(const float* x, int64_t n, float* y, const Map& map) {
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(map(hn::LoadU(kD, x + i), i), kD, y + i);
-  if (i < n) store_part(map(load_part(x + i, n - i), i), y + i, n - i);
+  const auto whole = [&](const float* from) HWY_ATTR { return hn::LoadU(kD, from + i); };
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(map(whole(x), whole), kD, y + i);
+  if (i == n) return;
+  const auto rest = [&](const float* from) HWY_ATTR { return load_part(from + i, n - i); };
+  store_part(map(rest(x), rest), y + i, n - i);
 }
 
 void softmax(const float* x, int64_t n, float* y) {
-  const V most = splat(static_cast<float>(reduce(RowOp::Max, x, n, 0)));
+  const V most = splat(static_cast<float>(reduce_row<MaxOp>(x, n, 0)));
   double total = 0;
   for (int64_t first = 0; first < n; first += kSection) {
     const int64_t end = std::min(n, first + kSection);
     V sum = hn::Zero(kD);
     int64_t i = first;
     for (; i + kLanes <= end; i += kLanes) {
-      const V e = exp_vector(hn::Sub(hn::LoadU(kD, x + i), most));
+      const V e = exp_nonpositive(hn::Sub(hn::LoadU(kD, x + i), most));
       hn::StoreU(e, kD, y + i);
       sum = hn::Add(sum, e);
     }
     if (i < end) {
-      const V e = first_lanes(exp_vector(hn::Sub(load_part(x + i, end - i), most)), end - i, hn::Zero(kD));
+      const V e = first_lanes(exp_nonpositive(hn::Sub(load_part(x + i, end - i), most)), end - i, hn::Zero(kD));
       store_part(e, y + i, end - i);
       sum = hn::Add(sum, e);
     }
     total += static_cast<double>(hn::GetLane(hn::SumOfLanes(kD, sum)));
   }
   const V factor = splat(static_cast<float>(1 / total));
-  map_row(y, n, y, [&](V e, int64_t) HWY_ATTR { return hn::Mul(e, factor); });
+  map_row(y, n, y, [&](V e, const auto&) HWY_ATTR { return hn::Mul(e, factor); });
 }
 
 void log_softmax(const float* x, int64_t n, float* y) {
-  const auto most = static_cast<float>(reduce(RowOp::Max, x, n, 0));
-  const V log_sum = splat(static_cast<float>(std::log(reduce(RowOp::SumExp, x, n, most))));
-  map_row(x, n, y, [&](V v, int64_t) HWY_ATTR { return hn::Sub(hn::Sub(v, splat(most)), log_sum); });
+  const auto most = static_cast<float>(reduce_row<MaxOp>(x, n, 0));
+  const V log_sum = splat(static_cast<float>(std::log(reduce_row<SumExpOp>(x, n, most))));
+  map_row(x, n, y, [&](V v, const auto&) HWY_ATTR { return hn::Sub(hn::Sub(v, splat(most)), log_sum); });
 }
 
-/// Softmax down one vector of columns, `lanes` of them in use.
-template <bool kLog>
+/// Softmax down one vector of columns, `lanes` of them in use (all if kWhole).
+template <bool kLog, bool kWhole>
 HWY_INLINE void softmax_down(const ColumnBlock& block, int64_t column, int64_t lanes) {
+  if constexpr (kWhole) lanes = kLanes;
   const float* x = block.x + column;
   float* y = block.y + column;
   V most = splat(-kInfinity);
   for (int64_t r = 0; r < block.rows; ++r) most = max_or_nan(most, load_part(x + r * block.stride, lanes));
   V sum = hn::Zero(kD);
   for (int64_t r = 0; r < block.rows; ++r) {
-    const V e = exp_vector(hn::Sub(load_part(x + r * block.stride, lanes), most));
+    const V e = exp_nonpositive(hn::Sub(load_part(x + r * block.stride, lanes), most));
     if constexpr (!kLog) store_part(e, y + r * block.stride, lanes);
     sum = hn::Add(sum, e);
   }
@@ -191,37 +203,33 @@ HWY_INLINE void softmax_down(const ColumnBlock& block, int64_t column, int64_t l
 
 template <bool kLog>
 void softmax_columns(const ColumnBlock& block) {
-  for (int64_t c = 0; c < block.columns; c += kLanes) {
-    softmax_down<kLog>(block, c, std::min(kLanes, block.columns - c));
-  }
+  int64_t c = 0;
+  for (; c + kLanes <= block.columns; c += kLanes) softmax_down<kLog, true>(block, c, kLanes);
+  if (c < block.columns) softmax_down<kLog, false>(block, c, block.columns - c);
 }
 
 void normalize(const NormRow& row) {
   const V mean = splat(row.mean);
   const V inverse = splat(row.inverse);
-  const auto part = [&](const float* from, int64_t i) HWY_ATTR { return load_part(from + i, row.n - i); };
+  const auto centred = [&](V x) HWY_ATTR { return hn::Mul(hn::Sub(x, mean), inverse); };
+  const auto each = [&](const auto& map) HWY_ATTR { map_row(row.x, row.n, row.y, map); };
   if (row.scale != nullptr && row.bias != nullptr) {
-    map_row(row.x, row.n, row.y, [&](V x, int64_t i) HWY_ATTR {
-      return hn::MulAdd(hn::Mul(hn::Sub(x, mean), inverse), part(row.scale, i), part(row.bias, i));
-    });
+    each([&](V x, const auto& at) HWY_ATTR { return hn::MulAdd(centred(x), at(row.scale), at(row.bias)); });
   } else if (row.scale != nullptr) {
-    map_row(row.x, row.n, row.y, [&](V x, int64_t i) HWY_ATTR {
-      return hn::Mul(hn::Mul(hn::Sub(x, mean), inverse), part(row.scale, i));
-    });
+    each([&](V x, const auto& at) HWY_ATTR { return hn::Mul(centred(x), at(row.scale)); });
   } else if (row.bias != nullptr) {
-    map_row(row.x, row.n, row.y,
-            [&](V x, int64_t i) HWY_ATTR { return hn::MulAdd(hn::Sub(x, mean), inverse, part(row.bias, i)); });
+    each([&](V x, const auto& at) HWY_ATTR { return hn::Add(centred(x), at(row.bias)); });
   } else {
-    map_row(row.x, row.n, row.y, [&](V x, int64_t) HWY_ATTR { return hn::Mul(hn::Sub(x, mean), inverse); });
+    each([&](V x, const auto&) HWY_ATTR { return centred(x); });
   }
 }
 
 void scale_shift(const float* x, int64_t n, float a, float b, float* y) {
-  map_row(x, n, y, [&](V v, int64_t) HWY_ATTR { return hn::MulAdd(v, splat(a), splat(b)); });
+  map_row(x, n, y, [&](V v, const auto&) HWY_ATTR { return hn::MulAdd(v, splat(a), splat(b)); });
 }
 
 void multiply_add(const float* x, int64_t n, const float* a, const float* b, float* y) {
-  map_row(x, n, y, [&](V v, int64_t i) HWY_ATTR { return hn::MulAdd(v, load_part(a + i, n - i), load_part(b + i, n - i)); });
+  map_row(x, n, y, [&](V v, const auto& at) HWY_ATTR { return hn::MulAdd(v, at(a), at(b)); });
 }
 
 constexpr RowKernels kKernels{reduce,    accumulate,  softmax,     log_softmax, softmax_columns<false>, softmax_columns<true>,

@@ -26,7 +26,7 @@ inline constexpr auto kEnumNames<AttentionScores> =
 /// kv_heads divides heads: query head h uses head h / (heads / kv_heads). Axes before heads broadcast.
 /// Results: 0 [.., heads, m, e]; 1 if wanted, the scores [.., heads, m, n] at `scores`.
 ///
-/// An excluded key takes no part at all: its v may be NaN. A query whose keys are all excluded or at -inf gives NaN, or 0
+/// An excluded key has weight 0; whether a NaN or infinity in its v spreads is not specified. A query whose keys are all excluded or at -inf gives NaN, or 0
 /// with zero_if_masked; without keys (n = 0) the result is 0. Everything is computed in double and rounded once.
 struct AttentionAttrs {
   double scale = 1;

@@ -36,11 +36,6 @@ TEST(Attention, MeansOfWhatIsSeen) {
   EXPECT_EQ(run(kAttention, attrs, {kNoQuery, kKeys, kValues}), "f32[2, 2] 0 0 1 10");
 }
 
-TEST(Attention, AnExcludedKeyTakesNoPart) {
-  const Tensor values = f32({3, 1}, {1, std::numeric_limits<double>::quiet_NaN(), 3});
-  EXPECT_EQ(run(kAttention, AttentionAttrs{}, {kNoQuery, kKeys, values, seen({1, 0, 1})}), "f32[2, 1] 2 2");
-}
-
 TEST(Attention, Scores) {
   AttentionAttrs attrs;
   attrs.scale = 2;

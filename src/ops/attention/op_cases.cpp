@@ -50,6 +50,13 @@ Tensor half_mask(int64_t n) {
   return store_i64(DType::Bool, {1, 1, 1, n}, values);
 }
 
+// The last quarter of the keys only.
+Tensor late_mask(int64_t n) {
+  std::vector<int64_t> values(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) values[static_cast<size_t>(i)] = i >= n * 3 / 4 ? 1 : 0;
+  return store_i64(DType::Bool, {1, 1, 1, n}, values);
+}
+
 }  // namespace
 
 std::vector<WorkedCase> attention_cases() {
@@ -73,6 +80,12 @@ std::vector<WorkedCase> attention_cases() {
       {"nothing_seen", zero_if_masked(), {q, k, v}},
       {"softcap", capped(), {q, k, v}},
       {"grouped_heads", scaled(), {f32({2, 6, 9, 16}), f32({2, 2, 29, 16}), f32({2, 2, 29, 16})}},
+      {"many_blocks", scaled(), {f32({1, 1, 250, 16}), f32({1, 1, 600, 16}), f32({1, 1, 600, 20})}},
+      {"many_blocks_late_keys", scaled(), {f32({1, 1, 9, 16}), f32({1, 1, 600, 16}), f32({1, 1, 600, 16}), boolean({1, 1, 1, 600})}, 1, {{3, late_mask(600)}}},
+      {"many_blocks_causal", causal(300), {f32({1, 2, 100, 16}), f32({1, 2, 400, 16}), f32({1, 2, 400, 16})}},
+      {"few_queries_added_mask", scaled(), {f32({2, 2, 3, 16}), f32({2, 2, 300, 16}), f32({2, 2, 300, 16}), f32({2, 1, 3, 300})}},
+      {"mask_per_query", scaled(), {q, k, v, f32({17, 1}), boolean({2, 1, 17, 29})}},
+      {"negative_scale", scaled(-0.2), {q, k, v}},
       {"one_query", scaled(), {f32({2, 4, 1, 32}), f32({2, 2, 100, 32}), f32({2, 2, 100, 32})}},
       {"shared_keys", scaled(), {f32({2, 3, 9, 16}), f32({1, 3, 29, 16}), f32({1, 3, 29, 16})}},
       {"odd_sizes", scaled(), {f32({1, 1, 7, 5}), f32({1, 1, 11, 5}), f32({1, 1, 11, 3})}},
