@@ -71,6 +71,7 @@ class Fuser {
     if (!host_of(graph_.node(id))) return false;
     const ir::Node node = graph_.node(id);  // a copy: adding nodes moves them
     if (!node.alive || !node.late.empty() || node.outputs.size() != 1) return false;
+    if (!is_float(sum_dtype(graph_, node))) return false;  // kernels of integer products have no epilogue
     const auto host = host_of(node);
     if (!host) return false;
     const ValueId result = node.outputs[0];

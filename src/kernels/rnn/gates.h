@@ -14,14 +14,14 @@ struct LstmGates {
   const float* gates = nullptr;      ///< input, output, forget, candidate
   const float* peepholes = nullptr;  ///< [3*H] for input, output, forget; null: none
   float clip = 0;
-  bool couple_forget = false;        ///< forget gate = 1 - input gate
+  bool couple_forget = false;  ///< forget gate = 1 - input gate
   float* cell = nullptr;
   float* hidden = nullptr;
 };
 
-/// GRU with the reset gate before the recurrent product: `reset` makes out = sigmoid(gates r) * hidden, what the product
-/// is then formed with and added to the candidate's sums; `finish` makes the new hidden state.
-/// With the reset gate after it: `finish` alone, given the recurrent sums.
+/// GRU with the reset gate before the recurrent product: `reset` makes out = sigmoid(gates r) * hidden, what the
+/// product is then formed with and added to the candidate's sums; `finish` makes the new hidden state. With the reset
+/// gate after it: `finish` alone, given the recurrent sums.
 struct GruGates {
   int64_t size = 0;                  ///< H
   const float* gates = nullptr;      ///< update, reset, candidate

@@ -1,7 +1,8 @@
-#include <array>
+#include <vector>
 
 #include "onnx/importer.h"
 #include "ops/families.h"
+#include "ops/quantize/onnx_integer.h"
 #include "ops/quantize/quantize.h"
 
 namespace strop::ops {
@@ -59,11 +60,16 @@ Result<void> import_dynamic(NodeContext& ctx) {
 }  // namespace
 
 std::span<const onnx::Importer> quantize_importers() {
-  static constexpr std::array<onnx::Importer, 3> kImporters = {{
-      {"QuantizeLinear", import_quantize, 10},
-      {"DequantizeLinear", import_dequantize, 10},
-      {"DynamicQuantizeLinear", import_dynamic, 11},
-  }};
+  static const std::vector<onnx::Importer> kImporters = [] {
+    std::vector<onnx::Importer> all = {
+        {"QuantizeLinear", import_quantize, 10},
+        {"DequantizeLinear", import_dequantize, 10},
+        {"DynamicQuantizeLinear", import_dynamic, 11},
+    };
+    const auto integer = integer_importers();
+    all.insert(all.end(), integer.begin(), integer.end());
+    return all;
+  }();
   return kImporters;
 }
 

@@ -17,7 +17,8 @@ Result<void> check_operands(const InferContext& ctx, DType quantized, int64_t ax
   STROP_ASSIGN(const TensorType x, ctx.tensor(0));
   STROP_ASSIGN(const TensorType scale, ctx.tensor(1));
   if (!is_quantized(quantized)) return violates("(C1) {} is no quantised type", to_string(quantized));
-  if (!is_float(scale.dtype) && scale.dtype != DType::I32) return violates("(C1) a scale of {}", to_string(scale.dtype));
+  if (!is_float(scale.dtype) && scale.dtype != DType::I32)
+    return violates("(C1) a scale of {}", to_string(scale.dtype));
   if (block_size < 0) return violates("(C3) a block size of {}", block_size);
   if (ctx.has_input(2)) {
     STROP_ASSIGN(const TensorType zero_point, ctx.tensor(2));

@@ -7,7 +7,8 @@ namespace {
 
 Result<void> infer_dynamic(InferContext& ctx) {
   STROP_ASSIGN(const TensorType x, ctx.tensor(0));
-  if (x.dtype != DType::F32) return error(ErrorCode::InvalidModel, "(C1) an operand of {}, not f32", to_string(x.dtype));
+  if (x.dtype != DType::F32)
+    return error(ErrorCode::InvalidModel, "(C1) an operand of {}, not f32", to_string(x.dtype));
   ctx.outputs[0] = TensorType{DType::U8, x.shape, {}};
   if (ctx.wants_output(1)) ctx.outputs[1] = Type(DType::F32, {});
   if (ctx.wants_output(2)) ctx.outputs[2] = Type(DType::U8, {});

@@ -9,9 +9,9 @@ namespace strop::ops {
 
 /// Operands: x, scale, zero point (none: 0; of the result's type, shaped as the scale). Result of type `to`:
 ///   saturate(round(x / scale) + zero point), the quotient rounded to `precision`, then to the nearest integer, ties to
-/// even; NaN becomes the zero point. For float8 and float4 the quotient is converted instead, float8 saturating as told.
-/// The scale is a scalar, one value per element of `axis`, or, with block_size > 0, of x's rank with one value per block
-/// of that many elements along `axis`.
+/// even; NaN becomes the zero point. For float8 and float4 the quotient is converted instead, float8 saturating as
+/// told. The scale is a scalar, one value per element of `axis`, or, with block_size > 0, of x's rank with one value
+/// per block of that many elements along `axis`.
 struct QuantizeLinearAttrs {
   int64_t axis = 1;
   int64_t block_size = 0;
@@ -63,8 +63,8 @@ struct ScaleLayout {
   Run run(int64_t index) const {
     const int64_t o = index / run_rows();
     const int64_t a = index % run_rows() * rows_per_run();
-    return {(o * axis + a) * inner, std::min(rows_per_run(), axis - a) * inner,
-            o * outer_step + a / block * axis_step, inner_step};
+    return {(o * axis + a) * inner, std::min(rows_per_run(), axis - a) * inner, o * outer_step + a / block * axis_step,
+            inner_step};
   }
 
  private:

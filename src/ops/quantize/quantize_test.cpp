@@ -28,8 +28,9 @@ TEST(QuantizeLinear, RoundsHalvesToEvenAndSaturates) {
 TEST(QuantizeLinear, NanBecomesTheZeroPointAndInfinityTheBound) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(run(kQuantizeLinear, QuantizeLinearAttrs{}, {f32({3}, {nan, inf, -inf}), f32({}, {1}), ints(DType::U8, {}, {7})}),
-            "u8[3] 7 255 0");
+  EXPECT_EQ(
+      run(kQuantizeLinear, QuantizeLinearAttrs{}, {f32({3}, {nan, inf, -inf}), f32({}, {1}), ints(DType::U8, {}, {7})}),
+      "u8[3] 7 255 0");
 }
 
 TEST(QuantizeLinear, ScalesAlongAnAxisOrPerBlock) {
@@ -60,8 +61,9 @@ TEST(DequantizeLinear, Values) {
   EXPECT_EQ(run(kDequantizeLinear, DequantizeLinearAttrs{},
                 {ints(DType::U8, {3}, {0, 3, 255}), f32({}, {0.5}), ints(DType::U8, {}, {3})}),
             "f32[3] -1.5 0 126");
-  EXPECT_EQ(run(kDequantizeLinear, DequantizeLinearAttrs{0}, {ints(DType::I4, {2, 2}, {-8, 7, 1, 2}), f32({2}, {1, 10})}),
-            "f32[2, 2] -8 7 10 20");
+  EXPECT_EQ(
+      run(kDequantizeLinear, DequantizeLinearAttrs{0}, {ints(DType::I4, {2, 2}, {-8, 7, 1, 2}), f32({2}, {1, 10})}),
+      "f32[2, 2] -8 7 10 20");
 }
 
 // The example of the standard's text: x_max 2, x_min -3 give scale 5 / 255 and zero point 153.

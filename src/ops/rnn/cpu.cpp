@@ -112,7 +112,7 @@ struct Scratch {
   int64_t gates = 0;      // [S*B or B*S, G*H]
   int64_t recurrent = 0;  // [B, 3*H], or [B, H] for what the reset gate left
   int64_t hidden = 0, cell = 0;
-  int64_t bias = 0;       // [G*H] of w (with that of r where both are added at once), then of r
+  int64_t bias = 0;  // [G*H] of w (with that of r where both are added at once), then of r
   int64_t gemm = 0;
   int64_t total = 0;
 };
@@ -130,7 +130,8 @@ struct Pass {
 class RecurrentLaunch : public Launch {
  public:
   RecurrentLaunch(RnnCell cell, const PrepareArgs& args)
-      : cell_(cell), sizes_(rnn_sizes(rnn_attrs(cell, args.problem.attrs), args.problem.in_dims(0), args.problem.in_dims(2))) {
+      : cell_(cell),
+        sizes_(rnn_sizes(rnn_attrs(cell, args.problem.attrs), args.problem.in_dims(0), args.problem.in_dims(2))) {
     const RnnAttrs& attrs = rnn_attrs(cell, args.problem.attrs);
     clip_ = attrs.clip > 0 ? static_cast<float>(attrs.clip) : std::numeric_limits<float>::infinity();
     reverse_ = attrs.direction == RnnDirection::Reverse;
@@ -252,9 +253,8 @@ class RecurrentLaunch : public Launch {
       multiply(pass, step_, {pass.hidden, pass.r, gates}, added_to(gates, step_));
     }
     if (resets_before_) {
-      for_entries(pass, [&](int64_t b) {
-        kernels().gru_reset(gru_gates(pass, step, b), pass.recurrent + b * sizes_.hidden);
-      });
+      for_entries(
+          pass, [&](int64_t b) { kernels().gru_reset(gru_gates(pass, step, b), pass.recurrent + b * sizes_.hidden); });
       float* candidate = gates + 2 * sizes_.hidden;
       const float* r = pass.r + packed_floats(2 * sizes_.hidden, sizes_.hidden);
       multiply(pass, candidate_, {pass.recurrent, r, candidate}, added_to(candidate, candidate_));
@@ -266,9 +266,10 @@ class RecurrentLaunch : public Launch {
   template <class Body>
   void for_entries(const Pass& pass, const Body& body) const {
     constexpr int64_t kGrainUnits = 8192;
-    parallel_for(pass.args.threads, sizes_.batch, kGrainUnits / sizes_.hidden + 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t b = begin; b < end; ++b) body(b);
-    });
+    parallel_for(pass.args.threads, sizes_.batch, kGrainUnits / sizes_.hidden + 1,
+                 [&](int64_t begin, int64_t end, int) {
+                   for (int64_t b = begin; b < end; ++b) body(b);
+                 });
   }
 
   static const kernels::RnnKernels& kernels() { return kernels::rnn_kernels(kernels::best_cpu_target()); }

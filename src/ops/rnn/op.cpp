@@ -11,7 +11,8 @@ bool differs(const Dim& a, const Dim& b) { return a.is_constant() && b.is_consta
 Result<void> check_shape(InferContext& ctx, size_t operand, DType dtype, const Dims& expected) {
   if (!ctx.has_input(operand)) return {};
   STROP_ASSIGN(const TensorType type, ctx.tensor(operand));
-  if (type.dtype != dtype) return violates("(C1) operand {} is {}, not {}", operand, to_string(type.dtype), to_string(dtype));
+  if (type.dtype != dtype)
+    return violates("(C1) operand {} is {}, not {}", operand, to_string(type.dtype), to_string(dtype));
   if (!type.has_rank()) return {};
   bool fits = type.rank() == static_cast<int64_t>(expected.size());
   for (size_t i = 0; fits && i < expected.size(); ++i) fits = !differs(type.dims()[i], expected[i]);
@@ -61,8 +62,8 @@ Result<void> infer_recurrent(InferContext& ctx) {
     STROP_TRY(check_shape(ctx, kLstmCell, x.dtype, state));
     STROP_TRY(check_shape(ctx, kLstmPeepholes, x.dtype, {directions, Dim(3) * hidden}));
   }
-  ctx.outputs[0] = Type(x.dtype, attrs.batch_first ? Dims{batch, steps, directions, hidden}
-                                                   : Dims{steps, directions, batch, hidden});
+  ctx.outputs[0] = Type(
+      x.dtype, attrs.batch_first ? Dims{batch, steps, directions, hidden} : Dims{steps, directions, batch, hidden});
   for (size_t i = 1; i < ctx.outputs.size(); ++i) ctx.outputs[i] = Type(x.dtype, state);
   return {};
 }
@@ -137,7 +138,7 @@ std::vector<WorkedCase> recurrent_cases() {
   RnnAttrs clipped = forward;
   clipped.clip = 0.4;
   RnnAttrs others = forward;
-  others.activations = cell == RnnCell::Rnn    ? std::vector<std::string>{"LeakyRelu"}
+  others.activations = cell == RnnCell::Rnn   ? std::vector<std::string>{"LeakyRelu"}
                        : cell == RnnCell::Gru ? std::vector<std::string>{"HardSigmoid", "Softsign"}
                                               : std::vector<std::string>{"HardSigmoid", "ScaledTanh", "Elu"};
   others.alpha.assign(others.activations.size(), 0.3);
@@ -153,7 +154,8 @@ std::vector<WorkedCase> recurrent_cases() {
   WorkedCase* lengths = add("lengths", both, {6, 3, 4, 8}, states);
   lengths->inputs[kRnnLengths] = Type(DType::I32, {3});
   lengths->given.emplace_back(kRnnLengths, store_i64(DType::I32, {3}, std::vector<int64_t>{6, 2, 0}));
-  if (cell != RnnCell::Rnn) add(cell == RnnCell::Gru ? "linear_before_reset" : "couple_forget", both, {5, 2, 6, 16}, 1, true);
+  if (cell != RnnCell::Rnn)
+    add(cell == RnnCell::Gru ? "linear_before_reset" : "couple_forget", both, {5, 2, 6, 16}, 1, true);
   if (cell == RnnCell::Lstm) add("peepholes", both, {4, 2, 6, 16}, 5);
   return cases;
 }
@@ -170,8 +172,12 @@ const RnnAttrs& rnn_attrs(RnnCell cell, const Attrs& attrs) {
 }
 
 RnnSizes rnn_sizes(const RnnAttrs& attrs, const std::vector<int64_t>& x, const std::vector<int64_t>& r) {
-  return {x[attrs.batch_first ? 1 : 0], x[attrs.batch_first ? 0 : 1], x[2], r[2],
-          attrs.direction == RnnDirection::Both ? 2 : 1, attrs.batch_first};
+  return {x[attrs.batch_first ? 1 : 0],
+          x[attrs.batch_first ? 0 : 1],
+          x[2],
+          r[2],
+          attrs.direction == RnnDirection::Both ? 2 : 1,
+          attrs.batch_first};
 }
 
 bool has_default_activations(RnnCell cell, const RnnAttrs& attrs) {

@@ -170,8 +170,8 @@ Result<void> evaluate_recurrent(RnnCell kind, EvalContext& ctx) {
       std::copy(memory.begin(), memory.end(), cell.begin() + at);
     });
   }
-  const std::vector<int64_t> state_dims = s.batch_first ? std::vector{s.batch, s.directions, s.hidden}
-                                                        : std::vector{s.directions, s.batch, s.hidden};
+  const std::vector<int64_t> state_dims =
+      s.batch_first ? std::vector{s.batch, s.directions, s.hidden} : std::vector{s.directions, s.batch, s.hidden};
   const std::vector<int64_t> y_dims = s.batch_first ? std::vector{s.batch, s.steps, s.directions, s.hidden}
                                                     : std::vector{s.steps, s.directions, s.batch, s.hidden};
   ctx.outputs[0] = store_f64(dtype, y_dims, y);

@@ -10,23 +10,34 @@
 namespace strop::ops {
 
 enum class RnnActivation : uint8_t {
-  Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign, Softplus
+  Relu,
+  Tanh,
+  Sigmoid,
+  Affine,
+  LeakyRelu,
+  ThresholdedRelu,
+  ScaledTanh,
+  HardSigmoid,
+  Elu,
+  Softsign,
+  Softplus
 };
 template <>
-inline constexpr auto kEnumNames<RnnActivation> =
-    std::to_array<std::string_view>({"Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh",
-                                     "HardSigmoid", "Elu", "Softsign", "Softplus"});
+inline constexpr auto kEnumNames<RnnActivation> = std::to_array<std::string_view>({"Relu", "Tanh", "Sigmoid", "Affine",
+                                                                                   "LeakyRelu", "ThresholdedRelu",
+                                                                                   "ScaledTanh", "HardSigmoid", "Elu",
+                                                                                   "Softsign", "Softplus"});
 
 /// Which way time runs; both: two layers side by side, the forward one first.
 enum class RnnDirection : uint8_t { Forward, Reverse, Both };
 template <>
-inline constexpr auto kEnumNames<RnnDirection> =
-    std::to_array<std::string_view>({"forward", "reverse", "bidirectional"});
+inline constexpr auto kEnumNames<RnnDirection> = std::to_array<std::string_view>({"forward", "reverse",
+                                                                                  "bidirectional"});
 
 /// The three layers share operands, D directions, S steps, B batch entries, I inputs, H hidden units, G gates:
 ///   x [S, B, I], w [D, G*H, I], r [D, G*H, H], bias [D, 2*G*H] (of w, then of r; none: 0), sequence lengths i32 [B]
-///   (none: S), initial hidden state [D, B, H] (none: 0); LSTM further has the initial cell state [D, B, H] (none: 0) and
-///   peepholes [D, 3*H] for i, o, f (none: 0).
+///   (none: S), initial hidden state [D, B, H] (none: 0); LSTM further has the initial cell state [D, B, H] (none: 0)
+///   and peepholes [D, 3*H] for i, o, f (none: 0).
 /// Results: y [S, D, B, H], 0 beyond a sequence's end; the last hidden state [D, B, H]; for LSTM the last cell state.
 /// With batch_first x is [B, S, I], y [B, S, D, H], and all states are [B, D, H].
 /// Activations are given per direction in the order of use: `activations` holds names, alpha and beta one number each.
@@ -49,22 +60,20 @@ extern const Operator kRnn;
 /// As RnnAttrs; the struct has fields of its own because attributes do not nest.
 struct LstmAttrs : RnnAttrs {
   bool couple_forget = false;  ///< forget gate = 1 - input gate
-  static constexpr auto fields =
-      std::make_tuple(field("direction", &LstmAttrs::direction), field("batch_first", &LstmAttrs::batch_first),
-                      field("activations", &LstmAttrs::activations), field("alpha", &LstmAttrs::alpha),
-                      field("beta", &LstmAttrs::beta), field("clip", &LstmAttrs::clip),
-                      field("couple_forget", &LstmAttrs::couple_forget));
+  static constexpr auto fields = std::make_tuple(
+      field("direction", &LstmAttrs::direction), field("batch_first", &LstmAttrs::batch_first),
+      field("activations", &LstmAttrs::activations), field("alpha", &LstmAttrs::alpha), field("beta", &LstmAttrs::beta),
+      field("clip", &LstmAttrs::clip), field("couple_forget", &LstmAttrs::couple_forget));
 };
 /// Gates i, o, f, c: i = f(.. + pi c), f = f(.. + pf c), c' = f c + i g(..), o = f(.. + po c'), h = o h(c').
 extern const Operator kLstm;
 
 struct GruAttrs : RnnAttrs {
   bool linear_before_reset = false;
-  static constexpr auto fields =
-      std::make_tuple(field("direction", &GruAttrs::direction), field("batch_first", &GruAttrs::batch_first),
-                      field("activations", &GruAttrs::activations), field("alpha", &GruAttrs::alpha),
-                      field("beta", &GruAttrs::beta), field("clip", &GruAttrs::clip),
-                      field("linear_before_reset", &GruAttrs::linear_before_reset));
+  static constexpr auto fields = std::make_tuple(
+      field("direction", &GruAttrs::direction), field("batch_first", &GruAttrs::batch_first),
+      field("activations", &GruAttrs::activations), field("alpha", &GruAttrs::alpha), field("beta", &GruAttrs::beta),
+      field("clip", &GruAttrs::clip), field("linear_before_reset", &GruAttrs::linear_before_reset));
 };
 /// Gates z, r, h: candidate n = g(x Wh + (r h) Rh + b), or with linear_before_reset g(x Wh + bw + r (h Rh + br));
 /// h' = (1 - z) n + z h.

@@ -54,9 +54,9 @@ TEST(Rnn, BeyondTheEndOfASequenceNothingHappens) {
 
 TEST(Lstm, GatesInOrder) {
   const std::vector<double> w = {0.1, 0.2, 0.3, 0.4};  // i, o, f, c
-  const std::vector<Value> inputs = {f32({1, 1, 1}, {2}), f32({1, 4, 1}, w), f32({1, 4, 1}, {1, 2, 3, 4}), Value(),
-                                     Value(), f32({1, 1, 1}, {0.5}), f32({1, 1, 1}, {-0.25}),
-                                     f32({1, 3}, {0.7, 0.8, 0.9})};
+  const std::vector<Value> inputs = {
+      f32({1, 1, 1}, {2}),   f32({1, 4, 1}, w),       f32({1, 4, 1}, {1, 2, 3, 4}), Value(), Value(),
+      f32({1, 1, 1}, {0.5}), f32({1, 1, 1}, {-0.25}), f32({1, 3}, {0.7, 0.8, 0.9})};
   const double in = sigmoid(0.2 + 0.5 + 0.7 * -0.25);
   const double forget = sigmoid(0.6 + 1.5 + 0.9 * -0.25);
   const double cell = forget * -0.25 + in * std::tanh(0.8 + 2.0);
@@ -68,8 +68,12 @@ TEST(Lstm, GatesInOrder) {
 }
 
 TEST(Gru, ResetBeforeOrAfterTheProduct) {
-  const std::vector<Value> inputs = {f32({1, 1, 1}, {2}), f32({1, 3, 1}, {0.1, 0.2, 0.3}), f32({1, 3, 1}, {1, 2, 3}),
-                                     f32({1, 6}, {0.01, 0.02, 0.03, 0.04, 0.05, 0.06}), Value(), f32({1, 1, 1}, {0.5})};
+  const std::vector<Value> inputs = {f32({1, 1, 1}, {2}),
+                                     f32({1, 3, 1}, {0.1, 0.2, 0.3}),
+                                     f32({1, 3, 1}, {1, 2, 3}),
+                                     f32({1, 6}, {0.01, 0.02, 0.03, 0.04, 0.05, 0.06}),
+                                     Value(),
+                                     f32({1, 1, 1}, {0.5})};
   const double update = sigmoid(0.2 + 0.5 + 0.01 + 0.04);
   const double reset = sigmoid(0.4 + 1.0 + 0.02 + 0.05);
   const double before = std::tanh(0.6 + 3 * reset * 0.5 + 0.03 + 0.06);
@@ -84,7 +88,8 @@ TEST(Rnn, ShapesAndConstraints) {
   const Dim s = Dim::symbol("s");
   RnnAttrs attrs = plain({"Tanh", "Tanh"});
   attrs.direction = RnnDirection::Both;
-  const std::vector<Type> types = {Type(DType::F32, {s, 2, 3}), Type(DType::F32, {2, 4, 3}), Type(DType::F32, {2, 4, 4})};
+  const std::vector<Type> types = {Type(DType::F32, {s, 2, 3}), Type(DType::F32, {2, 4, 3}),
+                                   Type(DType::F32, {2, 4, 4})};
   EXPECT_EQ(infer(kRnn, attrs, types, {}, 2), "f32[s, 2, 2, 4]; f32[2, 2, 4]");
   attrs.batch_first = true;
   EXPECT_EQ(infer(kRnn, attrs, types, {}, 2), "f32[s, 2, 2, 4]; f32[s, 2, 4]");

@@ -220,7 +220,8 @@ Result<Tensor> concatenate(const std::vector<Tensor>& tensors, int64_t axis) {
     auto expected = dims;
     if (tensor.rank() == tensors[0].rank()) expected[static_cast<size_t>(axis)] = tensor.dim(axis);
     if (tensor.dims() != expected || tensor.dtype() != tensors[0].dtype()) {
-      return bad_data("ConcatFromSequence: {} does not go with {}", to_string(tensor.type()), to_string(tensors[0].type()));
+      return bad_data("ConcatFromSequence: {} does not go with {}", to_string(tensor.type()),
+                      to_string(tensors[0].type()));
     }
     total += tensor.dim(axis);
   }
@@ -336,9 +337,10 @@ const Operator kSequenceMap = {
 };
 
 std::span<const Operator* const> sequence_operators() {
-  static constexpr std::array kOperators = {
-      &kSequenceConstruct, &kSequenceAt,  &kSequenceInsert, &kSequenceErase,     &kSequenceLength,    &kSplitToSequence,
-      &kConcatFromSequence, &kSequenceMap, &kOptional,       &kOptionalGetElement, &kOptionalHasElement};
+  static constexpr std::array kOperators = {&kSequenceConstruct,  &kSequenceAt,        &kSequenceInsert,
+                                            &kSequenceErase,      &kSequenceLength,    &kSplitToSequence,
+                                            &kConcatFromSequence, &kSequenceMap,       &kOptional,
+                                            &kOptionalGetElement, &kOptionalHasElement};
   return kOperators;
 }
 

@@ -14,7 +14,8 @@ extern const Operator kSequenceConstruct;
 
 /// Operands: sequence, position (one integer, negative from the end). Result: the element there.
 extern const Operator kSequenceAt;
-/// Operands: sequence, tensor, position in [-n, n] (absent: n). Result: the sequence with the tensor before that position.
+/// Operands: sequence, tensor, position in [-n, n] (absent: n). Result: the sequence with the tensor before that
+/// position.
 extern const Operator kSequenceInsert;
 /// Operands: sequence, position (absent: the last). Result: the sequence without that element.
 extern const Operator kSequenceErase;
@@ -26,8 +27,8 @@ extern const Operator kSequenceLength;
 struct SplitToSequenceAttrs {
   int64_t axis = 0;
   bool keep_axis = true;
-  static constexpr auto fields = std::make_tuple(field("axis", &SplitToSequenceAttrs::axis),
-                                                 field("keep_axis", &SplitToSequenceAttrs::keep_axis));
+  static constexpr auto fields =
+      std::make_tuple(field("axis", &SplitToSequenceAttrs::axis), field("keep_axis", &SplitToSequenceAttrs::keep_axis));
 };
 extern const Operator kSplitToSequence;
 
