@@ -3,6 +3,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "ops/families.h"
+#include "ops/matmul/cpu_integer.h"
 #include "ops/matmul/matmul.h"
 #include "tactics/epilogue_roles.h"
 #include "tactics/tactic.h"
@@ -206,7 +207,7 @@ constexpr tactics::Tactic kPackedGemm{
 }  // namespace
 
 std::span<const tactics::Tactic* const> matmul_cpu_tactics() {
-  static constexpr std::array<const tactics::Tactic*, 1> kTactics = {&kPackedGemm};
+  static const std::array<const tactics::Tactic*, 2> kTactics = {&kPackedGemm, &integer_matmul_tactic()};
   return kTactics;
 }
 

@@ -147,6 +147,11 @@ std::vector<WorkedCase> matmul_cases() {
       {"f64", MatMulAttrs{}, {Type(DType::F64, {6, 7}), Type(DType::F64, {7, 5})}},
       {"f16", MatMulAttrs{}, {Type(DType::F16, {6, 7}), Type(DType::F16, {7, 5})}},
       {"i32", MatMulAttrs{}, {Type(DType::I32, {6, 7}), Type(DType::I32, {7, 5})}},
+      {"i32_wide", MatMulAttrs{}, {Type(DType::I32, {37, 64}), Type(DType::I32, {64, 50})}},
+      {"i32_transposed", MatMulAttrs{true, true, {}}, {Type(DType::I32, {31, 9}), Type(DType::I32, {18, 31})}},
+      {"i32_batched", MatMulAttrs{}, {Type(DType::I32, {2, 1, 7, 24}), Type(DType::I32, {3, 24, 9})}},
+      {"i32_large_values", MatMulAttrs{}, {Type(DType::I32, {3, 5}), Type(DType::I32, {5, 4})}, 1,
+       {{0, store_i64(DType::I32, {3, 5}, std::vector<int64_t>{1, 2000000000, 3, -70000, 5, 6, 7, 8, 9, 10, -2147483648, 12, 13, 14, 15})}}},
   };
 }
 
