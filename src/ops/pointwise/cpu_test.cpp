@@ -276,7 +276,7 @@ void expect_like_reference(const WorkedCase& sample, const Setup& setup) {
     out_pitches.push_back(out.empty() ? pitch_of(value.tensor()) : 0);
     out.push_back(lay_out(Tensor(value.tensor().dtype(), value.tensor().dims()), out_pitches.back()));
   }
-  const auto launch = tactic.prepare({problem, {}, setup.threads, in_pitches, out_pitches});
+  const auto launch = tactic.prepare({problem, {}, setup.threads, 0, in_pitches, out_pitches});
   ASSERT_TRUE(launch.ok());
   std::vector<Buffer> in_buffers, out_buffers;
   for (const Memory& memory : in) in_buffers.push_back(memory.buffer);
