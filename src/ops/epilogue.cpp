@@ -65,6 +65,17 @@ int64_t wrap_to(DType dtype, int64_t value) {
   return load_integer(dtype, &storage, 0);
 }
 
+// Whether an operand certainly does not broadcast to `result` as it is. Symbols may still turn out to fit.
+bool enlarges(const Dims& operand, const Dims& result) {
+  if (operand.size() > result.size()) return true;
+  for (size_t i = 0; i < operand.size(); ++i) {
+    const Dim& own = operand[operand.size() - 1 - i];
+    const Dim& wanted = result[result.size() - 1 - i];
+    if (own.is_constant() && wanted.is_constant() && !(own == Dim(1)) && !(own == wanted)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<SimpleEpilogue> match_simple_epilogue(const ScalarProgram& program) {
@@ -120,8 +131,9 @@ Result<DType> infer_epilogue(const ScalarProgram& program, const TensorType& res
     const Type& operand = operands[static_cast<size_t>(instr.input - 1)];
     if (!operand.is_tensor() || operand.tensor.dtype != instr.dtype) return error(ErrorCode::InvalidModel, "(E3) epilogue operand {} has another type", instr.input);
     if (!operand.tensor.has_rank() || !result.has_rank()) continue;
-    STROP_ASSIGN(const Dims together, broadcast(operand.tensor.dims(), result.dims()));
-    if (together != result.dims()) return error(ErrorCode::InvalidModel, "(E4) epilogue operand {} does not broadcast to the result", instr.input);
+    if (enlarges(operand.tensor.dims(), result.dims())) {
+      return error(ErrorCode::InvalidModel, "(E4) epilogue operand {} does not broadcast to the result", instr.input);
+    }
   }
   return at(program, program.outputs[0]).dtype;
 }

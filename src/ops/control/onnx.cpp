@@ -41,7 +41,8 @@ Result<void> emit_control(NodeContext& ctx, const Operator& op, Attrs attrs, std
 /// Exporters write both ways out where fixed sizes allow only one: the other then contradicts itself. It becomes a branch that
 /// fails if it is ever taken, with the import's message. Both branches being impossible is the model's error.
 Result<NodeContext::Regions> with_impossible_branch(NodeContext& ctx, const Error& cause) {
-  if (cause.code != ErrorCode::InvalidModel) return cause;
+  const bool complete = ctx.has_attr("then_branch") && ctx.has_attr("else_branch");
+  if (cause.code != ErrorCode::InvalidModel || !complete) return cause;
   for (const bool first : {true, false}) {
     auto regions = ctx.attr_graphs({{first ? "then_branch" : "else_branch", {}}});
     if (!regions.ok()) continue;
