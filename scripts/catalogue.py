@@ -68,7 +68,7 @@ def _voice(pitch_hz: float, samples: int) -> np.ndarray:
 class Case:
     """One set of input shapes. `timed` cases are in the speed table, under the name `row`."""
 
-    inputs: dict[str, Input]
+    inputs: dict[str, Input] = field(hash=False)
     row: str = ""
 
     @property

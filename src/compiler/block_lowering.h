@@ -29,7 +29,8 @@ struct StepInfo {
 
 class BlockLowering {
  public:
-  BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer);
+  /// `owner`: the control-flow node whose region this is; null for the model's graph.
+  BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer, const ir::Node* owner);
   Result<void> run();
 
   bool is_bound(const Dim& dim) const;
@@ -68,6 +69,7 @@ class BlockLowering {
   const ir::Graph& graph_;
   size_t index_;
   const BlockLowering* outer_;
+  const ir::Node* owner_;
   std::set<std::string> bound_;
   std::vector<StepInfo> infos_;           // parallel to the block's steps
   std::vector<bool> used_unpacked_;       // per constant value: some step reads it as it is

@@ -19,8 +19,8 @@ int32_t PlanBuilder::weight(const ir::Constant& constant, const std::string& nam
   return it->second;
 }
 
-BlockLowering::BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer)
-    : builder_(builder), graph_(graph), index_(block), outer_(outer) {}
+BlockLowering::BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer, const ir::Node* owner)
+    : builder_(builder), graph_(graph), index_(block), outer_(outer), owner_(owner) {}
 
 plan::Block& BlockLowering::block() { return builder_.result.plan.blocks[index_]; }
 const plan::Block& BlockLowering::block() const { return builder_.result.plan.blocks[index_]; }
@@ -229,7 +229,7 @@ Result<void> BlockLowering::lower_regions(ir::NodeId id, plan::Step& step) {
     builder_.result.plan.blocks.emplace_back();
     step.blocks.push_back(static_cast<int32_t>(index));
     // Symbols that only the region uses but the outside binds must be registers outside, to be inherited.
-    BlockLowering inner(builder_, *region, index, this);
+    BlockLowering inner(builder_, *region, index, this, &graph_.node(id));
     STROP_TRY(inner.run());
     for (size_t i = 0; i < builder_.result.plan.blocks[index].shapes.symbols.size(); ++i) {
       const std::string name = builder_.result.plan.blocks[index].shapes.symbols[i];
@@ -281,7 +281,7 @@ Result<Lowered> lower(const ir::Graph& graph, const LowerContext& ctx) {
   PlanBuilder builder{ctx, {}, {}, {}};
   builder.result.plan.devices.push_back({});
   builder.result.plan.blocks.emplace_back();
-  BlockLowering main(builder, graph, 0, nullptr);
+  BlockLowering main(builder, graph, 0, nullptr, nullptr);
   STROP_TRY(main.run());
   for (const plan::Block& block : builder.result.plan.blocks) builder.result.stats.steps += static_cast<int64_t>(block.steps.size());
   STROP_TRY(plan::verify(builder.result.plan));

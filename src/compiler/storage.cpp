@@ -60,7 +60,13 @@ void BlockLowering::place_outputs() {
       step.outputs = {value};
       step.why = "an output must be a buffer of its own";
       const ir::NodeId producer = graph_.value(port.value).producer;
-      if (producer != ir::kNone) step.onnx_nodes = graph_.node(producer).sources;
+      if (producer != ir::kNone) {
+        step.onnx_nodes = graph_.node(producer).sources;
+      } else if (owner_) {
+        step.onnx_nodes = owner_->sources;
+      } else {
+        step.onnx_nodes = {port.name};  // an input or constant returned as it is: no node made it
+      }
       block().steps.push_back(std::move(step));
       infos_.push_back({});
     }

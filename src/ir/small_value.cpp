@@ -34,7 +34,7 @@ class Evaluator {
   }
 
   std::optional<Tensor> evaluate(const Node& node, ValueId wanted, int depth) {
-    if (!node.op->is_deterministic || node.op->has_regions) return std::nullopt;
+    if (!node.op->is_deterministic || node.op->has_regions || !node.attrs.symbols().empty()) return std::nullopt;
     std::vector<Value> inputs;
     for (const ValueId input : node.inputs) {
       inputs.emplace_back();

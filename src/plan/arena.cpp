@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 namespace strop::plan {
 namespace {
@@ -124,6 +125,16 @@ ArenaPlan pack_arena(const std::vector<Lifetime>& lifetimes) {
       }
     }
     if (!better) break;
+  }
+  // Then random exchanges, with a seed of its own so that the plan is always the same; bounded by the work that one attempt is.
+  std::mt19937 random(1);
+  const int64_t attempt_cost = static_cast<int64_t>(lifetimes.size()) * static_cast<int64_t>(lifetimes.size());
+  for (int64_t budget = 20'000'000; budget > 0 && plan.bytes > plan.lower_bound_bytes && lifetimes.size() > 1; budget -= attempt_cost) {
+    std::vector<int32_t> order = best_order;
+    for (int exchange = 0; exchange < 2; ++exchange) {
+      std::swap(order[random() % order.size()], order[random() % order.size()]);
+    }
+    attempt(order);
   }
   return plan;
 }
