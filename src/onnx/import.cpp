@@ -9,6 +9,7 @@
 #include "onnx/names.h"
 #include "onnx/structure.h"
 #include "tensor/dim_overflow.h"
+#include "ops/sequence/sequence.h"
 
 namespace strop::onnx {
 namespace {
@@ -42,11 +43,21 @@ Error unknown_output(const Scope& scope, const std::string& name) {
                did_you_mean(name, names));
 }
 
+/// A model may declare as an output what an optional holds; the output is then the content, and an empty optional the run's error.
+Result<ir::ValueId> as_declared(Scope& scope, std::string_view name, ir::ValueId id) {
+  const auto declared = scope.declared.find(name);
+  const bool holds = scope.graph.value(id).type.kind == TypeKind::Optional;
+  if (!holds || declared == scope.declared.end() || declared->second->kind == TypeProto::Kind::Optional) return id;
+  if (declared->second->kind == TypeProto::Kind::None) return id;
+  return scope.graph.add({.op = &ops::kOptionalGetElement, .inputs = {id}, .sources = {std::string(name)}});
+}
+
 Result<void> import_outputs(Scope& scope, const GraphProto& graph, const std::vector<std::string>& wanted) {
   const auto add = [&](std::string_view name) -> Result<void> {
     const ir::ValueId id = scope.find(name);
     if (id == ir::kNone) return unknown_output(scope, std::string(name));
-    scope.graph.outputs.push_back({std::string(name), id});
+    STROP_ASSIGN(const ir::ValueId value, as_declared(scope, name, id));
+    scope.graph.outputs.push_back({std::string(name), value});
     return {};
   };
   std::set<std::string_view> seen;

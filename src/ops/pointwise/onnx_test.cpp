@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
 namespace strop::ops::testing {
 namespace {
@@ -9,7 +9,9 @@ using onnx::testing::f32_tensor;
 using onnx::testing::float_attr;
 using onnx::testing::i64_tensor;
 using onnx::testing::int_attr;
+using onnx::testing::imported;
 using onnx::testing::node;
+using onnx::testing::OneNode;
 using onnx::testing::string_attr;
 using onnx::testing::value_info;
 
