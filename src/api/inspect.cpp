@@ -76,6 +76,14 @@ Json candidates_json(const plan::Step& step) {
   return list;
 }
 
+// Control flow has no tactic of its own: what it runs are the steps of its regions.
+std::string tactic_of(const plan::Step& step) {
+  if (!step.variants.empty()) return step.variants.front().tactic;
+  if (!step.blocks.empty()) return step.op + ".cpu.control";
+  const bool computes = step.kind == plan::StepKind::Launch || step.kind == plan::StepKind::Generic;
+  return computes ? tactics::reference_tactic_name(step.op) : kind_name(step.kind);
+}
+
 Json step_json(const plan::Step& step, const plan::Block& block, size_t index) {
   const bool computes = step.kind == plan::StepKind::Launch || step.kind == plan::StepKind::Generic;
   const plan::Variant* first = step.variants.empty() ? nullptr : &step.variants.front();
@@ -84,7 +92,7 @@ Json step_json(const plan::Step& step, const plan::Block& block, size_t index) {
             {"name", step.onnx_nodes.empty() ? fmt::format("{}#{}", op, index) : step.onnx_nodes.front()},
             {"kind", kind_name(step.kind)},
             {"op", op},
-            {"tactic", first ? first->tactic : computes ? tactics::reference_tactic_name(step.op) : op},
+            {"tactic", tactic_of(step)},
             {"config", first ? first->config : ""},
             {"time_us", nullptr},
             {"why", step.why},

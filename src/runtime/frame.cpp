@@ -225,6 +225,17 @@ Result<Value> Frame::read(int32_t id) const {
   return Value(Tensor::borrow(block_.values[value].type.dtype, current_->dims[value], resolve(place)));
 }
 
+// A result made at run time goes into the caller's buffer if it fits there, else it replaces it.
+void Frame::give(const Value& result, Value& output) {
+  const bool fits = result.is_tensor() && output.is_tensor() && bit_width(result.tensor().dtype()) != 0 &&
+                    output.tensor().dtype() == result.tensor().dtype() && output.tensor().dims() == result.tensor().dims();
+  if (!fits) {
+    output = result;
+  } else if (result.tensor().bytes() > 0) {
+    std::memcpy(output.tensor().mutable_raw(), result.tensor().raw(), static_cast<size_t>(result.tensor().bytes()));
+  }
+}
+
 Result<void> Frame::store(int32_t id, Value result) {
   const auto value = static_cast<size_t>(id);
   const plan::ValueDesc& desc = block_.values[value];
@@ -241,7 +252,7 @@ Result<void> Frame::store(int32_t id, Value result) {
   }
   if (result.is_tensor()) STROP_TRY(bind_unbacked(id, result.tensor()));
   for (size_t i = 0; i < block_.outputs.size(); ++i) {
-    if (block_.outputs[i].value == id) outputs_[i] = result;
+    if (block_.outputs[i].value == id) give(result, outputs_[i]);
   }
   host_[value] = std::move(result);
   return {};

@@ -44,6 +44,7 @@ class Frame {
   Result<std::optional<std::vector<Value>>> launch_dynamic(size_t index, const ops::Attrs& attrs, const std::vector<Value>& inputs);
   void* resolve(const Place& place) const;
   Result<Value> read(int32_t value) const;
+  static void give(const Value& result, Value& output);
   Result<void> store(int32_t value, Value result);
   Result<void> bind_unbacked(int32_t value, const Tensor& tensor);
 

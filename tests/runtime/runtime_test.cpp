@@ -135,6 +135,18 @@ TEST(Runtime, SizesThatOnlyTheDataTell) {
   EXPECT_EQ(machine.run_and_compare({x})[0].tensor().dims(), std::vector<int64_t>{4});
 }
 
+TEST(Runtime, AResultMadeAtRunTimeGoesIntoTheCallersBuffer) {
+  Machine machine = make_machine(R"(graph "g" (x: f32[n]) -> (y = %i) {
+  %i = NonZero(%x) : i64[1, ?0.0]
+}
+)");
+  const Tensor mine(DType::I64, {1, 4});
+  std::vector<Value> outputs = {mine};
+  ASSERT_TRUE(machine.executor->run(std::vector<Value>{random_f32({4})}, outputs).ok());
+  EXPECT_EQ(outputs[0].tensor().raw(), mine.raw());
+  EXPECT_EQ(mine.data<int64_t>()[3], 3);
+}
+
 TEST(Runtime, CancellingEndsARun) {
   runtime::ExecutorOptions options;
   Machine machine = make_machine(kChain, "", options);
