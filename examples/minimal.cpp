@@ -33,8 +33,10 @@ int main(int argc, char** argv) {
 
   for (const strop::PortInfo& port : engine.outputs()) {
     const strop::TensorView output = context.output(port.name).value();
-    std::printf("%s: %s, %lld elements", port.name.c_str(), std::string(to_string(output.dtype)).c_str(), static_cast<long long>(output.count()));
-    if (output.dtype == strop::DType::F32 && output.count() > 0) std::printf(", the first is %g", static_cast<double>(*static_cast<float*>(output.data)));
+    std::printf("%s: %s, %lld elements", port.name.c_str(), std::string(to_string(output.dtype)).c_str(),
+                static_cast<long long>(output.count()));
+    if (output.dtype == strop::DType::F32 && output.count() > 0)
+      std::printf(", the first is %g", static_cast<double>(*static_cast<float*>(output.data)));
     std::printf("\n");
   }
   return 0;

@@ -114,20 +114,25 @@ Json step_times_json(Subject& subject, double seconds) {
 
 void print_steps(const Json& steps) {
   std::vector<Json> sorted(steps.begin(), steps.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Json& a, const Json& b) { return a["time_us"].get<double>() > b["time_us"].get<double>(); });
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Json& a, const Json& b) {
+    return a["time_us"].get<double>() > b["time_us"].get<double>();
+  });
   std::vector<std::vector<std::string>> rows;
   for (const Json& step : sorted) {
-    rows.push_back({step["index"].dump(), fmt::format("{:.1f}", step["time_us"].get<double>()), fmt::format("{:.1f}", 100 * step["share"].get<double>()),
-                    step["op"].get<std::string>(), step["tactic"].get<std::string>(), step["name"].get<std::string>()});
+    rows.push_back({step["index"].dump(), fmt::format("{:.1f}", step["time_us"].get<double>()),
+                    fmt::format("{:.1f}", 100 * step["share"].get<double>()), step["op"].get<std::string>(),
+                    step["tactic"].get<std::string>(), step["name"].get<std::string>()});
   }
   print_table({"step", "us", "%", "operator", "tactic", "ONNX node"}, rows);
 }
 
 void print_latency(const std::string& name, const Json& document) {
   const Json& latency = document["latency_ms"];
-  fmt::print("{}: median {:.4f} ms (95 %: {:.4f} .. {:.4f}), p99 {:.4f} ms, {:.1f} per second, {} samples, {} on {}\n", name, latency["median"].get<double>(),
-             latency["ci95"][0].get<double>(), latency["ci95"][1].get<double>(), latency["p99"].get<double>(), document["throughput_per_s"].get<double>(),
-             document["samples"].get<int64_t>(), document["streams"] == 1 ? "1 stream" : document["streams"].dump() + " streams",
+  fmt::print("{}: median {:.4f} ms (95 %: {:.4f} .. {:.4f}), p99 {:.4f} ms, {:.1f} per second, {} samples, {} on {}\n",
+             name, latency["median"].get<double>(), latency["ci95"][0].get<double>(), latency["ci95"][1].get<double>(),
+             latency["p99"].get<double>(), document["throughput_per_s"].get<double>(),
+             document["samples"].get<int64_t>(),
+             document["streams"] == 1 ? "1 stream" : document["streams"].dump() + " streams",
              document["device"].get<std::string>());
 }
 
@@ -168,14 +173,17 @@ int run_versus(const Options& options, const Runtime& runtime) {
     for (const double ms : samples->ms) samples->wall_s += ms / 1000;
   }
   const Median ratio = median_of(ratios);
-  const Json document{{"a", subject_json(a, first)}, {"b", subject_json(b, second)}, {"ratio", {{"median", ratio.value}, {"ci95", {ratio.low, ratio.high}}}}};
+  const Json document{{"a", subject_json(a, first)},
+                      {"b", subject_json(b, second)},
+                      {"ratio", {{"median", ratio.value}, {"ci95", {ratio.low, ratio.high}}}}};
   if (options.common.json) {
     print_json(document);
     return 0;
   }
   print_latency(options.subject.path, document["a"]);
   print_latency(options.versus, document["b"]);
-  fmt::print("time(a)/time(b): {:.4f} (95 %: {:.4f} .. {:.4f}); below 1, a is faster\n", ratio.value, ratio.low, ratio.high);
+  fmt::print("time(a)/time(b): {:.4f} (95 %: {:.4f} .. {:.4f}); below 1, a is faster\n", ratio.value, ratio.low,
+             ratio.high);
   return 0;
 }
 
@@ -183,7 +191,8 @@ int run(const Options& options) {
   const Runtime runtime = make_runtime(options.common);
   Interrupt interrupt(runtime);
   if (options.versus.empty()) return run_alone(options, runtime, interrupt);
-  if (options.subject.streams != 1 || options.per_step) refuse("--vs times single runs in alternation: leave out --streams and --per-step");
+  if (options.subject.streams != 1 || options.per_step)
+    refuse("--vs times single runs in alternation: leave out --streams and --per-step");
   return run_versus(options, runtime);
 }
 
@@ -193,8 +202,12 @@ void add_bench(CLI::App& app, Job& job) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("bench", "Time an engine or a model");
   command.add_option("ENGINE", options->subject.path, "Engine or ONNX file")->required();
-  command.add_option("--seconds", options->seconds, "How long to measure")->capture_default_str()->check(CLI::Range(0.01, 86400.0));
-  command.add_option("--streams", options->subject.streams, "Contexts that run at once, each in a thread with its share of the threads")
+  command.add_option("--seconds", options->seconds, "How long to measure")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 86400.0));
+  command
+      .add_option("--streams", options->subject.streams,
+                  "Contexts that run at once, each in a thread with its share of the threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
   command.add_option("--vs", options->versus, "Another engine or model, timed in alternation");

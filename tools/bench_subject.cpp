@@ -20,9 +20,11 @@ Stream::Stream(const Engine& engine, const Tensors& inputs) : context_(or_fail(e
   for (size_t i = 0; i < names.size(); ++i) or_fail(context_.bind(names[i], outputs_[i]));
 }
 
-Subject::Subject(const Request& request, const Runtime& runtime) : engine_(open_engine(request.path, request.compile, runtime)) {
+Subject::Subject(const Request& request, const Runtime& runtime)
+    : engine_(open_engine(request.path, request.compile, runtime)) {
   Tensors given = read_one_set(request.inputs, engine_.inputs());
-  inputs_ = complete_inputs(engine_, std::move(given), parse_shapes("--shapes", request.compile.shapes), request.inputs.seed);
+  inputs_ =
+      complete_inputs(engine_, std::move(given), parse_shapes("--shapes", request.compile.shapes), request.inputs.seed);
   if (request.streams == 1) {
     runtimes_ = {runtime};
   } else {

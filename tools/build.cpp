@@ -21,14 +21,16 @@ struct Options {
 void check_folder(const std::string& engine) {
   const auto folder = std::filesystem::path(engine).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    throw Failure{{ErrorCode::NotFound, fmt::format("cannot write '{}': there is no folder '{}'", engine, folder.string())}};
+    throw Failure{
+        {ErrorCode::NotFound, fmt::format("cannot write '{}': there is no folder '{}'", engine, folder.string())}};
   }
 }
 
 void print(const Options& options, const Json& document) {
   if (options.common.json) return print_json(document);
   fmt::print("{}: {} steps on {}, weights {}, built in {:.2f} s\n", options.engine, document["steps"].get<int64_t>(),
-             document["device"].get<std::string>(), human_bytes(document["weight_bytes"].get<int64_t>()), document["seconds"].get<double>());
+             document["device"].get<std::string>(), human_bytes(document["weight_bytes"].get<int64_t>()),
+             document["seconds"].get<double>());
 }
 
 int run(const Options& options) {
@@ -49,7 +51,8 @@ int run(const Options& options) {
                 {"bytes", static_cast<int64_t>(std::filesystem::file_size(options.engine))},
                 {"steps", plan["step_count"]},
                 {"seconds", taken.count()}};
-  for (const char* key : {"route", "precision", "weight_bytes", "arena_bytes", "inputs", "outputs"}) document[key] = plan[key];
+  for (const char* key : {"route", "precision", "weight_bytes", "arena_bytes", "inputs", "outputs"})
+    document[key] = plan[key];
   print(options, document);
   return 0;
 }

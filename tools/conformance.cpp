@@ -33,13 +33,15 @@ void print(const Options& options, const std::vector<ConformanceCase>& cases, st
     Json document;
     for (const char* result : {"passed", "failed", "unsupported", "skipped"}) document[result] = counts[result];
     document["cases"] = Json::array();
-    for (const ConformanceCase& item : cases) document["cases"].push_back({{"name", item.name}, {"result", name_of(item.result)}, {"reason", item.reason}});
+    for (const ConformanceCase& item : cases)
+      document["cases"].push_back({{"name", item.name}, {"result", name_of(item.result)}, {"reason", item.reason}});
     return print_json(document);
   }
   for (const ConformanceCase& item : cases) {
     if (item.result != CaseResult::Passed) fmt::print("{}: {}: {}\n", name_of(item.result), item.name, item.reason);
   }
-  fmt::print("{} passed, {} failed, {} unsupported, {} skipped\n", counts["passed"], counts["failed"], counts["unsupported"], counts["skipped"]);
+  fmt::print("{} passed, {} failed, {} unsupported, {} skipped\n", counts["passed"], counts["failed"],
+             counts["unsupported"], counts["skipped"]);
 }
 
 int run(const Options& options) {

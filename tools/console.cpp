@@ -14,7 +14,9 @@ size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-bool is_number(std::string_view cell) { return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell[0])) || cell[0] == '-'); }
+bool is_number(std::string_view cell) {
+  return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell[0])) || cell[0] == '-');
+}
 
 /// Insertions, deletions and replacements that turn a into b.
 size_t distance(std::string_view a, std::string_view b) {

@@ -1,5 +1,5 @@
-/// What the command says: results on stdout, everything else on stderr. Failures travel as exceptions to main, within the
-/// command only.
+/// What the command says: results on stdout, everything else on stderr. Failures travel as exceptions to main, within
+/// the command only.
 #pragma once
 
 #include <fmt/core.h>

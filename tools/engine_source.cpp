@@ -33,7 +33,10 @@ Engine compile(const std::string& model, const CompileFlags& flags, const Runtim
 Engine open_engine(const std::string& path, const CompileFlags& flags, const Runtime& runtime) {
   if (!is_engine_file(path)) return compile(path, flags, runtime);
   if (asks_to_compile(flags)) {
-    refuse("'{}' is an engine: --device, --precision, --min-shapes, --opt-shapes, --max-shapes, --route, --outputs, --target and --effort are for models", path);
+    refuse(
+        "'{}' is an engine: --device, --precision, --min-shapes, --opt-shapes, --max-shapes, --route, --outputs, "
+        "--target and --effort are for models",
+        path);
   }
   return or_fail(Engine::load(path, runtime));
 }

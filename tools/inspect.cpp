@@ -13,7 +13,9 @@ struct Options {
   std::string file;
 };
 
-std::string text_of(const Json& value) { return value.is_null() ? "?" : value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const Json& value) {
+  return value.is_null() ? "?" : value.is_string() ? value.get<std::string>() : value.dump();
+}
 
 std::string bytes_text(const Json& value) { return value.is_null() ? "?" : human_bytes(value.get<int64_t>()); }
 
@@ -21,7 +23,8 @@ void print_ports(const char* title, const Json& ports) {
   for (const Json& port : ports) {
     std::string shape;
     for (const Json& dim : port["shape"]) shape += (shape.empty() ? "" : ", ") + dim.get<std::string>();
-    fmt::print("{} {}: {} {}[{}]\n", title, text_of(port["name"]), text_of(port["kind"]), text_of(port["dtype"]), port["shape"].is_null() ? "*" : shape);
+    fmt::print("{} {}: {} {}[{}]\n", title, text_of(port["name"]), text_of(port["kind"]), text_of(port["dtype"]),
+               port["shape"].is_null() ? "*" : shape);
   }
 }
 
@@ -34,12 +37,15 @@ void print_engine(const Json& plan) {
     for (const Json& node : step["onnx_nodes"]) nodes += (nodes.empty() ? "" : " ") + node.get<std::string>();
     constexpr size_t kWidest = 60;
     if (nodes.size() > kWidest) nodes = nodes.substr(0, kWidest) + "…";
-    rows.push_back({step["index"].dump(), text_of(step["op"]), text_of(step["tactic"]), text_of(step["config"]), nodes});
+    rows.push_back(
+        {step["index"].dump(), text_of(step["op"]), text_of(step["tactic"]), text_of(step["config"]), nodes});
   }
   print_table({"step", "operator", "tactic", "config", "ONNX nodes"}, rows);
-  fmt::print("{} steps, {} views, {} in place on {}\n", text_of(plan["step_count"]), text_of(plan["views"]), text_of(plan["in_place"]), text_of(plan["device"]));
-  fmt::print("arena {}, lower bound {}, all intermediates {}; weights {}\n", bytes_text(plan["arena_bytes"]), bytes_text(plan["arena_lower_bound_bytes"]),
-             bytes_text(plan["intermediate_bytes"]), bytes_text(plan["weight_bytes"]));
+  fmt::print("{} steps, {} views, {} in place on {}\n", text_of(plan["step_count"]), text_of(plan["views"]),
+             text_of(plan["in_place"]), text_of(plan["device"]));
+  fmt::print("arena {}, lower bound {}, all intermediates {}; weights {}\n", bytes_text(plan["arena_bytes"]),
+             bytes_text(plan["arena_lower_bound_bytes"]), bytes_text(plan["intermediate_bytes"]),
+             bytes_text(plan["weight_bytes"]));
   if (plan.contains("memory_note")) fmt::print("memory is not known: {}\n", text_of(plan["memory_note"]));
 }
 

@@ -34,14 +34,19 @@ int run(const Options& options) {
   if (options.common.json) {
     Json document = Json::array();
     for (const KnobDescription& knob : list) {
-      document.push_back({{"name", knob.name}, {"help", knob.help}, {"values", knob.values}, {"default", knob.default_value}, {"effect", knob.effect},
+      document.push_back({{"name", knob.name},
+                          {"help", knob.help},
+                          {"values", knob.values},
+                          {"default", knob.default_value},
+                          {"effect", knob.effect},
                           {"when", knob.when}});
     }
     print_json(document);
     return 0;
   }
   std::vector<std::vector<std::string>> rows;
-  for (const KnobDescription& knob : list) rows.push_back({knob.name, values_text(knob), knob.default_value, knob.effect, knob.help});
+  for (const KnobDescription& knob : list)
+    rows.push_back({knob.name, values_text(knob), knob.default_value, knob.effect, knob.help});
   print_table({"knob", "values", "default", "effect", "what it does"}, rows);
   return 0;
 }

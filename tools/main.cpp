@@ -14,7 +14,8 @@ constexpr int kUsage = 2;
 
 std::vector<std::string> command_names(CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -41,7 +42,8 @@ void check_words(CLI::App& app, const std::vector<std::string>& words) {
     if (!words[i].starts_with("--")) continue;
     const std::string name = words[i].substr(0, words[i].find('='));
     if (command.get_option_no_throw(name) != nullptr) continue;
-    refuse("{} has no option {}{} (strop {} --help lists them)", words[0], name, did_you_mean(name, option_names(command)), words[0]);
+    refuse("{} has no option {}{} (strop {} --help lists them)", words[0], name,
+           did_you_mean(name, option_names(command)), words[0]);
   }
 }
 
@@ -86,7 +88,8 @@ int run(const std::vector<std::string>& words) {
   } catch (const std::bad_alloc&) {
     return report({ErrorCode::OutOfMemory, "not enough memory"}, json);
   } catch (const std::exception& other) {
-    return report({ErrorCode::Internal, std::string("this is a bug of Strop, please report it: ") + other.what()}, json);
+    return report({ErrorCode::Internal, std::string("this is a bug of Strop, please report it: ") + other.what()},
+                  json);
   }
 }
 

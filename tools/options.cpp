@@ -8,7 +8,8 @@ namespace {
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   size_t begin = 0;
-  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1) parts.push_back(text.substr(begin, end - begin));
+  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
+    parts.push_back(text.substr(begin, end - begin));
   parts.push_back(text.substr(begin));
   return parts;
 }
@@ -41,7 +42,7 @@ Device parse_device(const std::string& text) {
 
 Precision parse_precision(const std::string& text) {
   static constexpr std::pair<const char*, Precision> kNames[] = {
-      {"fp32", Precision::Fp32}, {"tf32", Precision::Tf32}, {"fp16", Precision::Fp16}, {"bf16", Precision::Bf16},
+      {"fp32", Precision::Fp32}, {"tf32", Precision::Tf32}, {"fp16", Precision::Fp16},  {"bf16", Precision::Bf16},
       {"int8", Precision::Int8}, {"fp8", Precision::Fp8},   {"mixed", Precision::Mixed}};
   for (const auto& [name, value] : kNames) {
     if (text == name) return value;
@@ -58,7 +59,8 @@ std::map<std::string, ShapeProfile> parse_profiles(const CompileFlags& flags) {
   const Shapes max = parse_shapes("--max-shapes", flags.max_shapes);
   for (const Shapes* given : {&min, &opt, &max}) {
     for (const auto& [name, dims] : *given) {
-      if (profiles.contains(name) && flags.shapes.size() > 0 && profiles[name].min == profiles[name].max && !min.contains(name)) {
+      if (profiles.contains(name) && flags.shapes.size() > 0 && profiles[name].min == profiles[name].max &&
+          !min.contains(name)) {
         refuse("input '{}' is in --shapes and in a range of shapes: choose one", name);
       }
       if (!min.contains(name) || !max.contains(name)) {
@@ -75,18 +77,21 @@ std::map<std::string, ShapeProfile> parse_profiles(const CompileFlags& flags) {
 void add_common(CLI::App& command, CommonOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON document on stdout");
   command.add_flag("--verbose", options.verbose, "Say more on stderr");
-  command.add_option("--threads", options.threads, "Threads; 0: one per CPU this process may use")->check(CLI::Range(0, 1024));
+  command.add_option("--threads", options.threads, "Threads; 0: one per CPU this process may use")
+      ->check(CLI::Range(0, 1024));
 }
 
 void add_shapes(CLI::App& command, std::vector<std::string>& shapes) {
-  command.add_option("--shapes", shapes, "NAME:1x3x224x224[,NAME:…]; the last colon separates")->allow_extra_args(false);
+  command.add_option("--shapes", shapes, "NAME:1x3x224x224[,NAME:…]; the last colon separates")
+      ->allow_extra_args(false);
 }
 
 void add_refused(CLI::App& command, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     command
         .add_option_function<std::vector<std::string>>(
-            name, [name](const std::vector<std::string>&) { refuse("{} is not available yet", name); }, "Not available yet")
+            name, [name](const std::vector<std::string>&) { refuse("{} is not available yet", name); },
+            "Not available yet")
         ->expected(0, 1)
         ->group("");
   }
@@ -94,22 +99,28 @@ void add_refused(CLI::App& command, const std::vector<std::string>& names) {
 
 void add_compile(CLI::App& command, CompileFlags& flags) {
   command.add_option("--device", flags.device, "cpu, cuda or cuda:N; by default cuda if usable, else cpu");
-  command.add_option("--precision", flags.precision, "fp32, tf32, fp16, bf16, int8, fp8 or mixed")->capture_default_str();
+  command.add_option("--precision", flags.precision, "fp32, tf32, fp16, bf16, int8, fp8 or mixed")
+      ->capture_default_str();
   add_shapes(command, flags.shapes);
   command.add_option("--min-shapes", flags.min_shapes, "Smallest shapes, as --shapes")->allow_extra_args(false);
-  command.add_option("--opt-shapes", flags.opt_shapes, "Shapes to be fast at, as --shapes; by default the largest")->allow_extra_args(false);
+  command.add_option("--opt-shapes", flags.opt_shapes, "Shapes to be fast at, as --shapes; by default the largest")
+      ->allow_extra_args(false);
   command.add_option("--max-shapes", flags.max_shapes, "Largest shapes, as --shapes")->allow_extra_args(false);
   command.add_option("--route", flags.route, "\"knob=value …\" (strop knobs lists them)")->allow_extra_args(false);
-  command.add_option("--outputs", flags.outputs, "Tensors to return instead of the model's outputs: NAME,…")->delimiter(',')->allow_extra_args(false);
+  command.add_option("--outputs", flags.outputs, "Tensors to return instead of the model's outputs: NAME,…")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.add_option("--effort", flags.effort, "0 to 5")->capture_default_str()->check(CLI::Range(0, 5));
   command.add_option("--target", flags.target, "Instruction set; by default this machine's best");
-  add_refused(command, {"--timing-cache", "--timing-cache-only", "--lockfile", "--write-lockfile", "--io", "--memory-limit", "--calibration"});
+  add_refused(command, {"--timing-cache", "--timing-cache-only", "--lockfile", "--write-lockfile", "--io",
+                        "--memory-limit", "--calibration"});
 }
 
 bool asks_to_compile(const CompileFlags& flags) {
   const CompileFlags defaults;
-  return flags.device != defaults.device || flags.precision != defaults.precision || !flags.min_shapes.empty() || !flags.opt_shapes.empty() ||
-         !flags.max_shapes.empty() || !flags.route.empty() || !flags.outputs.empty() || !flags.target.empty() || flags.effort != defaults.effort;
+  return flags.device != defaults.device || flags.precision != defaults.precision || !flags.min_shapes.empty() ||
+         !flags.opt_shapes.empty() || !flags.max_shapes.empty() || !flags.route.empty() || !flags.outputs.empty() ||
+         !flags.target.empty() || flags.effort != defaults.effort;
 }
 
 BuildOptions build_options(const CompileFlags& flags) {
@@ -131,7 +142,8 @@ Shapes parse_shapes(const std::string& option, const std::vector<std::string>& t
       const size_t colon = part.rfind(':');
       if (colon == std::string::npos || colon == 0) refuse("{} {}: write NAME:1x3x224x224", option, part);
       const std::string name = part.substr(0, colon);
-      if (!shapes.emplace(name, parse_dims(option, part, part.substr(colon + 1))).second) refuse("{} gives '{}' twice", option, name);
+      if (!shapes.emplace(name, parse_dims(option, part, part.substr(colon + 1))).second)
+        refuse("{} gives '{}' twice", option, name);
     }
   }
   return shapes;

@@ -34,7 +34,8 @@ std::string file_name(const std::string& tensor, std::set<std::string>& taken) {
 }
 
 /// Writes one output if a folder was named, and describes it.
-Json describe_output(const Context& context, const PortInfo& port, const Options& options, std::set<std::string>& taken) {
+Json describe_output(const Context& context, const PortInfo& port, const Options& options,
+                     std::set<std::string>& taken) {
   if (port.kind != "tensor") {
     say_formatted("warning: output '{}' is a {}, which no file format here holds", port.name, port.kind);
     return {{"name", port.name}, {"kind", port.kind}};
@@ -59,7 +60,8 @@ void print(const Options& options, const Json& document) {
   for (const Json& output : document["outputs"]) {
     if (!output.contains("shape")) continue;
     fmt::print("{}: {} {}{}\n", output["name"].get<std::string>(), output["dtype"].get<std::string>(),
-               shape_text(output["shape"].get<std::vector<int64_t>>()), output.contains("file") ? " -> " + output["file"].get<std::string>() : "");
+               shape_text(output["shape"].get<std::vector<int64_t>>()),
+               output.contains("file") ? " -> " + output["file"].get<std::string>() : "");
   }
   fmt::print("{:.3f} ms on {}\n", document["time_ms"].get<double>(), document["device"].get<std::string>());
 }
@@ -70,7 +72,8 @@ int run(const Options& options) {
   const Interrupt interrupt(runtime);
   const Engine engine = open_engine(options.engine, options.compile, runtime);
   Tensors given = read_one_set(options.inputs, engine.inputs());
-  const Tensors inputs = complete_inputs(engine, std::move(given), parse_shapes("--shapes", options.compile.shapes), options.inputs.seed);
+  const Tensors inputs =
+      complete_inputs(engine, std::move(given), parse_shapes("--shapes", options.compile.shapes), options.inputs.seed);
   Context context = or_fail(engine.context());
   for (const auto& [name, tensor] : inputs) or_fail(context.bind(name, tensor));
   const Clock::time_point begin = Clock::now();
@@ -80,7 +83,8 @@ int run(const Options& options) {
   Json document{{"device", engine.device()}, {"plan_digest", engine.plan_digest()}, {"time_ms", taken.count()}};
   std::set<std::string> taken_names;
   document["outputs"] = Json::array();
-  for (const PortInfo& port : engine.outputs()) document["outputs"].push_back(describe_output(context, port, options, taken_names));
+  for (const PortInfo& port : engine.outputs())
+    document["outputs"].push_back(describe_output(context, port, options, taken_names));
   print(options, document);
   return 0;
 }

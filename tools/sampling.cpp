@@ -28,7 +28,8 @@ Median median_of(std::vector<double> samples) {
 Json latency_json(std::vector<double> samples_ms) {
   std::sort(samples_ms.begin(), samples_ms.end());
   const Median median = median_of(samples_ms);
-  const double mean = std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0) / static_cast<double>(samples_ms.size());
+  const double mean =
+      std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0) / static_cast<double>(samples_ms.size());
   return {{"median", median.value},
           {"mean", mean},
           {"p90", percentile(samples_ms, 0.9)},

@@ -7,8 +7,8 @@
 
 namespace strop::tool {
 
-/// A median with the interval that holds the true one with 95 % probability, from order statistics: no assumption on the
-/// distribution. With fewer than 6 samples it is the whole range.
+/// A median with the interval that holds the true one with 95 % probability, from order statistics: no assumption on
+/// the distribution. With fewer than 6 samples it is the whole range.
 struct Median {
   double value = 0;
   double low = 0;

@@ -24,8 +24,9 @@ const PortInfo& find_port(const std::vector<PortInfo>& ports, const std::string&
 /// Types that NumPy lacks travel as unsigned integers of their width.
 HostTensor as_port_type(HostTensor tensor, const PortInfo& port) {
   const int bits = bit_width(port.dtype);
-  const bool is_bits = (tensor.dtype() == DType::U16 && port.dtype == DType::BF16) ||
-                       (tensor.dtype() == DType::U8 && bits == 8 && port.dtype != DType::I8 && port.dtype != DType::Bool);
+  const bool is_bits =
+      (tensor.dtype() == DType::U16 && port.dtype == DType::BF16) ||
+      (tensor.dtype() == DType::U8 && bits == 8 && port.dtype != DType::I8 && port.dtype != DType::Bool);
   if (!is_bits || tensor.dtype() == port.dtype) return tensor;
   HostTensor result(port.dtype, tensor.shape());
   std::memcpy(result.data<char>(), tensor.data<char>(), static_cast<size_t>(tensor.bytes()));
@@ -33,7 +34,8 @@ HostTensor as_port_type(HostTensor tensor, const PortInfo& port) {
 }
 
 void add(Tensors& set, const PortInfo& port, HostTensor tensor, const std::string& where) {
-  if (!set.emplace(port.name, as_port_type(std::move(tensor), port)).second) refuse("{}: '{}' is given twice", where, port.name);
+  if (!set.emplace(port.name, as_port_type(std::move(tensor), port)).second)
+    refuse("{}: '{}' is given twice", where, port.name);
 }
 
 /// The K of "input_K", "output_K".
@@ -53,7 +55,9 @@ void read_into(Tensors& set, const fs::path& file, const std::vector<PortInfo>& 
     if (!key.empty() || file.extension() == ".npz") {
       add(set, find_port(ports, key, where), std::move(tensor), where);
     } else if (is_whole_set) {
-      if (ports.size() != 1) refuse("{}: the engine has {} inputs or outputs; give an .npz file with their names, or a folder", where, ports.size());
+      if (ports.size() != 1)
+        refuse("{}: the engine has {} inputs or outputs; give an .npz file with their names, or a folder", where,
+               ports.size());
       add(set, ports[0], std::move(tensor), where);
     } else if (const auto position = position_of(file.stem().string()); position && *position < ports.size()) {
       add(set, ports[*position], std::move(tensor), where);
@@ -63,7 +67,9 @@ void read_into(Tensors& set, const fs::path& file, const std::vector<PortInfo>& 
   }
 }
 
-bool is_tensor_file(const fs::path& path) { return path.extension() == ".npy" || path.extension() == ".npz" || path.extension() == ".pb"; }
+bool is_tensor_file(const fs::path& path) {
+  return path.extension() == ".npy" || path.extension() == ".npz" || path.extension() == ".pb";
+}
 
 std::vector<fs::path> sorted_entries(const std::string& folder) {
   std::error_code failed;
@@ -90,8 +96,11 @@ HostTensor random_input(const PortInfo& port, const std::vector<int64_t>& shape,
 }  // namespace
 
 void add_inputs(CLI::App& command, InputOptions& options, bool files) {
-  if (files) command.add_option("--input", options.files, "NAME=FILE (.npy, .npz or .pb); repeat for each input")->allow_extra_args(false);
-  command.add_option("--inputs", options.folder, "Folder with numbered sets: 0.npz, or folders 0/ with one file per input");
+  if (files)
+    command.add_option("--input", options.files, "NAME=FILE (.npy, .npz or .pb); repeat for each input")
+        ->allow_extra_args(false);
+  command.add_option("--inputs", options.folder,
+                     "Folder with numbered sets: 0.npz, or folders 0/ with one file per input");
   command.add_option("--seed", options.seed, "Seed of random inputs")->capture_default_str();
 }
 
@@ -105,7 +114,8 @@ std::vector<Tensors> read_folder(const std::string& folder, const std::vector<Po
       for (const fs::path& file : sorted_entries(entry.string())) {
         // A set of the standard's tests holds inputs and outputs side by side.
         const std::string stem = file.stem().string();
-        if (is_tensor_file(file) && !(position_of(stem) && stem.starts_with("output"))) read_into(set, file, ports, false);
+        if (is_tensor_file(file) && !(position_of(stem) && stem.starts_with("output")))
+          read_into(set, file, ports, false);
       }
     } else if (is_tensor_file(entry)) {
       read_into(set, entry, ports, true);
@@ -115,7 +125,8 @@ std::vector<Tensors> read_folder(const std::string& folder, const std::vector<Po
   for (auto& [number, set] : sets) {
     if (!set.empty()) list.push_back(std::move(set));
   }
-  if (list.empty()) refuse("'{}' holds no numbered sets: 0.npz, 1.npz, …, or folders 0, 1, … with one file per input", folder);
+  if (list.empty())
+    refuse("'{}' holds no numbered sets: 0.npz, 1.npz, …, or folders 0, 1, … with one file per input", folder);
   return list;
 }
 
@@ -132,12 +143,14 @@ Tensors read_files(const std::vector<std::string>& specs, const std::vector<Port
 
 Tensors complete_inputs(const Engine& engine, Tensors given, const Shapes& shapes, uint64_t seed) {
   const std::vector<PortInfo> ports = engine.inputs();
-  const bool complete = std::all_of(ports.begin(), ports.end(), [&](const PortInfo& port) { return given.contains(port.name); });
+  const bool complete =
+      std::all_of(ports.begin(), ports.end(), [&](const PortInfo& port) { return given.contains(port.name); });
   if (complete && shapes.empty()) return given;
   Shapes known = shapes;
   for (const auto& [name, tensor] : given) {
     if (shapes.contains(name) && shapes.at(name) != tensor.shape()) {
-      refuse("--shapes gives '{}' the shape {}, its tensor has {}", name, shape_text(shapes.at(name)), shape_text(tensor.shape()));
+      refuse("--shapes gives '{}' the shape {}, its tensor has {}", name, shape_text(shapes.at(name)),
+             shape_text(tensor.shape()));
     }
     known[name] = tensor.shape();
   }

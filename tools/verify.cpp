@@ -20,8 +20,9 @@ struct Options {
   double limit = 1e-4;
 };
 
-constexpr std::pair<const char*, Metric> kMetrics[] = {{"l0", Metric::L0},     {"l1", Metric::L1},         {"l2", Metric::L2},
-                                                       {"linf", Metric::Linf}, {"rel_l2", Metric::RelL2}, {"cos", Metric::Cos}};
+constexpr std::pair<const char*, Metric> kMetrics[] = {{"l0", Metric::L0},        {"l1", Metric::L1},
+                                                       {"l2", Metric::L2},        {"linf", Metric::Linf},
+                                                       {"rel_l2", Metric::RelL2}, {"cos", Metric::Cos}};
 
 Metric parse_metric(const std::string& text) {
   for (const auto& [name, metric] : kMetrics) {
@@ -31,26 +32,34 @@ Metric parse_metric(const std::string& text) {
 }
 
 Json output_json(const OutputError& output) {
-  return {{"name", output.name}, {"dtype", std::string(to_string(output.dtype))}, {"shape", output.shape}, {"l0", output.l0},
-          {"l1", output.l1},     {"l2", output.l2},                               {"linf", output.linf},   {"rel_l2", output.rel_l2},
-          {"cos", output.cos},   {"nan", output.nan},                             {"inf", output.inf},     {"same_shape", output.same_shape}};
+  return {{"name", output.name},   {"dtype", std::string(to_string(output.dtype))},
+          {"shape", output.shape}, {"l0", output.l0},
+          {"l1", output.l1},       {"l2", output.l2},
+          {"linf", output.linf},   {"rel_l2", output.rel_l2},
+          {"cos", output.cos},     {"nan", output.nan},
+          {"inf", output.inf},     {"same_shape", output.same_shape}};
 }
 
 void print(const Options& options, const VerifyReport& report) {
   if (options.common.json) {
-    Json document{{"pass", report.pass}, {"pairs", report.pairs}, {"metric", options.metric}, {"limit", options.limit}, {"outputs", Json::array()}};
+    Json document{{"pass", report.pass},
+                  {"pairs", report.pairs},
+                  {"metric", options.metric},
+                  {"limit", options.limit},
+                  {"outputs", Json::array()}};
     for (const OutputError& output : report.outputs) document["outputs"].push_back(output_json(output));
     return print_json(document);
   }
   std::vector<std::vector<std::string>> rows;
   for (const OutputError& output : report.outputs) {
     const std::string special = output.same_shape ? fmt::format("{}", output.nan + output.inf) : "other shape";
-    rows.push_back({output.name, std::string(to_string(output.dtype)), shape_text(output.shape), fmt::format("{:.3g}", output.rel_l2),
-                    fmt::format("{:.3g}", output.linf), fmt::format("{:.8f}", output.cos), special});
+    rows.push_back({output.name, std::string(to_string(output.dtype)), shape_text(output.shape),
+                    fmt::format("{:.3g}", output.rel_l2), fmt::format("{:.3g}", output.linf),
+                    fmt::format("{:.8f}", output.cos), special});
   }
   print_table({"output", "type", "shape", "rel_l2", "linf", "cos", "nan/inf"}, rows);
-  fmt::print("{}: {} {} {} on {} {}\n", report.pass ? "pass" : "FAIL", options.metric, options.metric == "cos" ? ">=" : "<=", options.limit, report.pairs,
-             report.pairs == 1 ? "pair" : "pairs");
+  fmt::print("{}: {} {} {} on {} {}\n", report.pass ? "pass" : "FAIL", options.metric,
+             options.metric == "cos" ? ">=" : "<=", options.limit, report.pairs, report.pairs == 1 ? "pair" : "pairs");
 }
 
 int run(const Options& options) {
@@ -60,7 +69,8 @@ int run(const Options& options) {
   verify_options.seed = options.inputs.seed;
   verify_options.shapes = parse_shapes("--shapes", options.shapes);
   if (options.model.empty() && options.references.empty()) refuse("verify needs --model MODEL or --references DIR");
-  if (!options.references.empty() && options.inputs.folder.empty()) refuse("--references needs --inputs DIR, the inputs they belong to");
+  if (!options.references.empty() && options.inputs.folder.empty())
+    refuse("--references needs --inputs DIR, the inputs they belong to");
   const Runtime runtime = make_runtime(options.common);
   const Interrupt interrupt(runtime);
   const Engine engine = or_fail(Engine::load(options.engine, runtime));

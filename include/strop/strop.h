@@ -7,8 +7,8 @@
 ///   context.bind("y", output).value();
 ///   context.run().value();
 ///
-/// Nothing throws; every fallible call returns Result<T>. There are no globals: threads, log and cancellation belong to a
-/// Runtime. An Engine is immutable and may be shared by many threads; a Context belongs to one thread at a time.
+/// Nothing throws; every fallible call returns Result<T>. There are no globals: threads, log and cancellation belong to
+/// a Runtime. An Engine is immutable and may be shared by many threads; a Context belongs to one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -89,7 +89,6 @@ STROP_API HostTensor random_tensor(DType dtype, const std::vector<int64_t>& shap
 // Runtime
 // ---------------------------------------------------------------------------------------------------------------------
 
-
 struct RuntimeOptions {
   int threads = 0;  ///< kernels' workers, the calling thread included; 0: one per CPU this process may use
   std::function<void(LogLevel, std::string_view)> log;  ///< empty: warnings and errors go to stderr
@@ -125,7 +124,8 @@ struct Device {
 
 enum class Precision : uint8_t { Fp32, Tf32, Fp16, Bf16, Int8, Fp8, Mixed };
 
-/// Minimum, optimum and maximum shape of one input; equal ones fix it. An empty list leaves the model's own dimension open.
+/// Minimum, optimum and maximum shape of one input; equal ones fix it. An empty list leaves the model's own dimension
+/// open.
 struct ShapeProfile {
   std::vector<int64_t> min, opt, max;
 };
@@ -135,34 +135,34 @@ struct Progress {
   std::string_view stage;  ///< "import", "passes", "select", "write"
   std::string_view item;   ///< the pass or node
   int64_t done = 0;
-  int64_t total = 0;       ///< 0: not known
+  int64_t total = 0;  ///< 0: not known
 };
 
 struct BuildOptions {
-  Device device;                                 ///< Auto: CUDA if usable, else CPU
+  Device device;  ///< Auto: CUDA if usable, else CPU
   Precision precision = Precision::Fp32;
-  std::map<std::string, ShapeProfile> shapes;    ///< by input name
-  std::string route;                             ///< "knob=value …"
-  int effort = 3;                                ///< 0..5
-  std::vector<std::string> outputs;              ///< tensors to return instead of the model's outputs; any intermediate
-  std::string target;                            ///< another instruction set or GPU than this machine's; "" for this one
-  int64_t memory_limit_bytes = 0;                ///< 0: none
+  std::map<std::string, ShapeProfile> shapes;  ///< by input name
+  std::string route;                           ///< "knob=value …"
+  int effort = 3;                              ///< 0..5
+  std::vector<std::string> outputs;            ///< tensors to return instead of the model's outputs; any intermediate
+  std::string target;                          ///< another instruction set or GPU than this machine's; "" for this one
+  int64_t memory_limit_bytes = 0;              ///< 0: none
   std::function<void(const Progress&)> progress;
 };
 
 /// One input or output of an engine.
 struct PortInfo {
   std::string name;
-  std::string kind = "tensor";        ///< "tensor", "sequence", "optional"
-  DType dtype = DType::Undefined;     ///< of the tensor or the innermost element
-  std::vector<std::string> shape;     ///< "3", "batch", "2*seq + 1"; empty with known_rank false
+  std::string kind = "tensor";     ///< "tensor", "sequence", "optional"
+  DType dtype = DType::Undefined;  ///< of the tensor or the innermost element
+  std::vector<std::string> shape;  ///< "3", "batch", "2*seq + 1"; empty with known_rank false
   bool known_rank = true;
 };
 
 struct MemoryInfo {
   int64_t arena_bytes = 0;
-  int64_t arena_lower_bound_bytes = 0;   ///< the largest live set: no plan can need less
-  int64_t intermediate_bytes = 0;        ///< the sum of all intermediates, nothing shared
+  int64_t arena_lower_bound_bytes = 0;  ///< the largest live set: no plan can need less
+  int64_t intermediate_bytes = 0;       ///< the sum of all intermediates, nothing shared
   int64_t workspace_bytes = 0;
   int64_t weight_bytes = 0;
 };
@@ -185,7 +185,8 @@ struct SaveOptions {
 /// A compiled model. Immutable, cheap to copy (shared), usable from several threads.
 class STROP_API Engine {
  public:
-  static Result<Engine> load(const std::string& path, const Runtime& runtime = Runtime(), const LoadOptions& options = {});
+  static Result<Engine> load(const std::string& path, const Runtime& runtime = Runtime(),
+                             const LoadOptions& options = {});
   /// Written to a temporary file in the same folder, synced, renamed: there is never half an engine.
   Result<void> save(const std::string& path, const SaveOptions& options = {}) const;
 
@@ -193,16 +194,17 @@ class STROP_API Engine {
 
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;
-  /// Concrete shapes of all inputs, by name: the given ones, what follows from them for dimensions of the same name, and 1
-  /// for dimensions that stay open. Error: an input of unknown rank that is not given, or no tensor.
-  Result<std::map<std::string, std::vector<int64_t>>> input_shapes(const std::map<std::string, std::vector<int64_t>>& given = {}) const;
+  /// Concrete shapes of all inputs, by name: the given ones, what follows from them for dimensions of the same name,
+  /// and 1 for dimensions that stay open. Error: an input of unknown rank that is not given, or no tensor.
+  Result<std::map<std::string, std::vector<int64_t>>> input_shapes(
+      const std::map<std::string, std::vector<int64_t>>& given = {}) const;
   /// The same engine, plan and weights shared, with its contexts on the threads of another runtime.
   Engine on(const Runtime& runtime) const;
   std::string device() const;       ///< "cpu (avx2)"
   std::string plan_digest() const;  ///< hex; covers what runs: steps, kernels, weights
   std::string file_digest() const;  ///< hex; covers everything
-  /// Steps, tactics, reasons, memory, source nodes: the document that `strop inspect --json` prints. Memory figures are for
-  /// the given input shapes, or for the model's own with unknown dimensions as 1.
+  /// Steps, tactics, reasons, memory, source nodes: the document that `strop inspect --json` prints. Memory figures are
+  /// for the given input shapes, or for the model's own with unknown dimensions as 1.
   Result<std::string> inspect_json(const std::map<std::string, std::vector<int64_t>>& shapes = {}) const;
 
   struct Impl;
@@ -214,14 +216,15 @@ class STROP_API Engine {
 };
 
 /// Compiles a model. Errors: InvalidModel, Unsupported (naming node and cause), InvalidArgument (options).
-STROP_API Result<Engine> build(const std::string& model_path, const BuildOptions& options = {}, const Runtime& runtime = Runtime());
+STROP_API Result<Engine> build(const std::string& model_path, const BuildOptions& options = {},
+                               const Runtime& runtime = Runtime());
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Running
 // ---------------------------------------------------------------------------------------------------------------------
 
 struct StepTime {
-  int64_t step = 0;         ///< index in inspect's list
+  int64_t step = 0;  ///< index in inspect's list
   double time_us = 0;
 };
 
@@ -232,9 +235,9 @@ class STROP_API Context {
   Context& operator=(Context&&) noexcept;
   ~Context();
 
-  /// Says where an input is read from or an output is written to, until bound again. The memory must stay valid while runs
-  /// use it. Outputs need not be bound: they are then allocated and found through output(). Errors: no such name, another
-  /// dtype, a shape that the engine cannot take.
+  /// Says where an input is read from or an output is written to, until bound again. The memory must stay valid while
+  /// runs use it. Outputs need not be bound: they are then allocated and found through output(). Errors: no such name,
+  /// another dtype, a shape that the engine cannot take.
   Result<void> bind(std::string_view name, const TensorView& tensor);
   Result<void> bind(std::string_view name, const HostTensor& tensor) { return bind(name, tensor.view()); }
 
@@ -263,14 +266,14 @@ struct OutputError {
   std::string name;
   DType dtype = DType::Undefined;
   std::vector<int64_t> shape;
-  int64_t l0 = 0;      ///< elements that differ
-  double l1 = 0;       ///< mean absolute difference
+  int64_t l0 = 0;  ///< elements that differ
+  double l1 = 0;   ///< mean absolute difference
   double l2 = 0;
   double linf = 0;
   double rel_l2 = 0;
-  double cos = 1;      ///< cosine similarity
-  int64_t nan = 0;     ///< positions where exactly one is NaN
-  int64_t inf = 0;     ///< positions where infinities disagree
+  double cos = 1;          ///< cosine similarity
+  int64_t nan = 0;         ///< positions where exactly one is NaN
+  int64_t inf = 0;         ///< positions where infinities disagree
   bool same_shape = true;  ///< false: another shape or type; the norms are then infinite
 };
 STROP_API OutputError compare(const TensorView& actual, const TensorView& reference);
@@ -279,9 +282,9 @@ enum class Metric : uint8_t { L0, L1, L2, Linf, RelL2, Cos };
 
 struct VerifyOptions {
   Metric metric = Metric::RelL2;
-  double limit = 1e-4;                 ///< at most; for Cos: at least
+  double limit = 1e-4;  ///< at most; for Cos: at least
   uint64_t seed = 0;
-  std::map<std::string, std::vector<int64_t>> shapes;   ///< of the random inputs; unnamed dynamic dimensions become 1
+  std::map<std::string, std::vector<int64_t>> shapes;  ///< of the random inputs; unnamed dynamic dimensions become 1
   /// Pairs to check: one map of inputs each. Empty: one seeded random pair.
   std::vector<std::map<std::string, HostTensor>> inputs;
   /// Expected outputs per pair, instead of the reference interpreter's.
@@ -291,11 +294,12 @@ struct VerifyOptions {
 struct VerifyReport {
   bool pass = false;
   int64_t pairs = 0;
-  std::vector<OutputError> outputs;    ///< the worst pair for each output
+  std::vector<OutputError> outputs;  ///< the worst pair for each output
 };
 
 /// Runs the engine and compares with the reference interpreter on the model (or with options.references).
-STROP_API Result<VerifyReport> verify(const Engine& engine, const std::string& model_path, const VerifyOptions& options = {});
+STROP_API Result<VerifyReport> verify(const Engine& engine, const std::string& model_path,
+                                      const VerifyOptions& options = {});
 
 enum class CaseResult : uint8_t { Passed, Failed, Unsupported, Skipped };
 
@@ -309,13 +313,14 @@ struct ConformanceOptions {
   BuildOptions build;
   double rtol = 1e-3;
   double atol = 1e-7;
-  std::string filter;                  ///< only cases whose name contains it
+  std::string filter;  ///< only cases whose name contains it
   std::function<void(const ConformanceCase&)> on_case;
 };
 
-/// Runs a folder of ONNX backend tests: each folder NAME/model.onnx with NAME/test_data_set_*/{input,output}_K.pb, or flat
-/// files light_NAME.onnx with light_NAME_output_K.pb. Unsupported is decided before any input is read.
-STROP_API Result<std::vector<ConformanceCase>> run_conformance(const std::string& folder, const ConformanceOptions& options = {},
+/// Runs a folder of ONNX backend tests: each folder NAME/model.onnx with NAME/test_data_set_*/{input,output}_K.pb, or
+/// flat files light_NAME.onnx with light_NAME_output_K.pb. Unsupported is decided before any input is read.
+STROP_API Result<std::vector<ConformanceCase>> run_conformance(const std::string& folder,
+                                                               const ConformanceOptions& options = {},
                                                                const Runtime& runtime = Runtime());
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -329,7 +334,8 @@ struct KnobDescription {
 STROP_API std::vector<KnobDescription> knobs();
 
 /// The document of `strop inspect MODEL --json`: inputs, outputs, operators, nodes, unsupported ones.
-STROP_API Result<std::string> inspect_model_json(const std::string& model_path, const BuildOptions& options = {}, const Runtime& runtime = Runtime());
+STROP_API Result<std::string> inspect_model_json(const std::string& model_path, const BuildOptions& options = {},
+                                                 const Runtime& runtime = Runtime());
 
 /// What this machine offers, and with an engine file whether it still fits: a JSON document.
 STROP_API Result<std::string> doctor_json(const std::string& engine_path = "");

@@ -41,7 +41,8 @@ enum class DType : uint8_t {
 /// "f32", "i64", "string", "f8e4m3fn", …
 std::string_view to_string(DType dtype);
 
-/// The inverse of to_string; empty for an unknown name. Also accepts ONNX's and NumPy's long names ("float", "float32").
+/// The inverse of to_string; empty for an unknown name. Also accepts ONNX's and NumPy's long names ("float",
+/// "float32").
 std::optional<DType> parse_dtype(std::string_view name);
 
 /// Bits per element: 4 for packed types (two per byte, low nibble first), 2 for U2/I2 (four per byte), 0 for String.

@@ -12,7 +12,8 @@ Result<void> check_device(const BuildOptions& options, Log& log) {
   if (options.device.kind == DeviceKind::Cuda) {
     return error(ErrorCode::Device, "this build of Strop has no CUDA backend: use the CPU");
   }
-  if (options.device.kind == DeviceKind::Auto) log.info("device: cpu ({})", kernels::to_string(kernels::best_cpu_target()));
+  if (options.device.kind == DeviceKind::Auto)
+    log.info("device: cpu ({})", kernels::to_string(kernels::best_cpu_target()));
   if (options.precision != Precision::Fp32) {
     return error(ErrorCode::Unsupported, "only precision fp32 (the model's own types) is available on the CPU so far");
   }
@@ -20,9 +21,12 @@ Result<void> check_device(const BuildOptions& options, Log& log) {
     return error(ErrorCode::Unsupported, "target '{}' cannot be built for here: this machine is '{}'", options.target,
                  kernels::to_string(kernels::best_cpu_target()));
   }
-  if (options.effort < 0 || options.effort > 5) return error(ErrorCode::InvalidArgument, "effort is 0 to 5, not {}", options.effort);
-  if (options.effort != BuildOptions().effort) log.warning("effort {} changes nothing so far: tactics are chosen by estimate", options.effort);
-  if (options.memory_limit_bytes != 0) return error(ErrorCode::Unsupported, "a memory limit cannot be kept so far: build without one");
+  if (options.effort < 0 || options.effort > 5)
+    return error(ErrorCode::InvalidArgument, "effort is 0 to 5, not {}", options.effort);
+  if (options.effort != BuildOptions().effort)
+    log.warning("effort {} changes nothing so far: tactics are chosen by estimate", options.effort);
+  if (options.memory_limit_bytes != 0)
+    return error(ErrorCode::Unsupported, "a memory limit cannot be kept so far: build without one");
   return {};
 }
 
@@ -31,12 +35,14 @@ Result<void> apply_profile(const std::string& input, const ShapeProfile& profile
   const auto& low = profile.min.empty() ? profile.opt : profile.min;
   const auto& high = profile.max.empty() ? profile.opt : profile.max;
   if (low.size() != high.size()) {
-    return error(ErrorCode::InvalidArgument, "input '{}': the minimum shape has {} dimensions and the maximum {}", input, low.size(), high.size());
+    return error(ErrorCode::InvalidArgument, "input '{}': the minimum shape has {} dimensions and the maximum {}",
+                 input, low.size(), high.size());
   }
   std::vector<int64_t> fixed;
   for (size_t axis = 0; axis < low.size(); ++axis) {
     if (low[axis] < 0 || low[axis] > high[axis]) {
-      return error(ErrorCode::InvalidArgument, "input '{}': dimension {} has minimum {} and maximum {}", input, axis, low[axis], high[axis]);
+      return error(ErrorCode::InvalidArgument, "input '{}': dimension {} has minimum {} and maximum {}", input, axis,
+                   low[axis], high[axis]);
     }
     fixed.push_back(low[axis] == high[axis] ? low[axis] : -1);
   }
@@ -46,7 +52,8 @@ Result<void> apply_profile(const std::string& input, const ShapeProfile& profile
 
 // The ranges of a profile belong to the symbols of the input's dimensions: known once the model is imported.
 Result<void> apply_ranges(const std::string& model_path, const BuildOptions& options, compiler::CompileOptions& out) {
-  const bool ranged = std::any_of(options.shapes.begin(), options.shapes.end(), [](const auto& item) { return item.second.min != item.second.max; });
+  const bool ranged = std::any_of(options.shapes.begin(), options.shapes.end(),
+                                  [](const auto& item) { return item.second.min != item.second.max; });
   if (!ranged) return {};
   STROP_ASSIGN(const onnx::ImportedModel model, compiler::import_for(model_path, out));
   for (const ir::Port& port : model.graph->inputs) {
@@ -56,7 +63,8 @@ Result<void> apply_ranges(const std::string& model_path, const BuildOptions& opt
     for (size_t axis = 0; axis < profile->second.min.size() && axis < type.tensor.dims().size(); ++axis) {
       const Dim& dim = type.tensor.dims()[axis];
       if (!dim.is_symbol()) continue;
-      auto [range, inserted] = out.ranges.try_emplace(dim.to_string(), tactics::Range{profile->second.min[axis], profile->second.max[axis]});
+      auto [range, inserted] =
+          out.ranges.try_emplace(dim.to_string(), tactics::Range{profile->second.min[axis], profile->second.max[axis]});
       if (inserted) continue;
       range->second.min = std::max(range->second.min, profile->second.min[axis]);
       range->second.max = std::min(range->second.max, profile->second.max[axis]);
@@ -75,7 +83,8 @@ Result<compiler::CompileOptions> compile_options(const BuildOptions& options) {
   out.import.outputs = options.outputs;
   for (const auto& [input, profile] : options.shapes) STROP_TRY(apply_profile(input, profile, out));
   if (options.progress) {
-    out.progress = [sink = options.progress](std::string_view stage, std::string_view item, int64_t done, int64_t total) {
+    out.progress = [sink = options.progress](std::string_view stage, std::string_view item, int64_t done,
+                                             int64_t total) {
       sink({stage, item, done, total});
     };
   }
@@ -90,7 +99,8 @@ Result<Engine> build(const std::string& model_path, const BuildOptions& options,
     STROP_ASSIGN(compiler::CompileOptions compile, api::compile_options(options));
     STROP_TRY(apply_ranges(model_path, options, compile));
     STROP_ASSIGN(compiler::Compiled compiled,
-                 compiler::compile(model_path, compile, {*runtime.impl()->threads, *runtime.impl()->log, runtime.impl()->cancel}));
+                 compiler::compile(model_path, compile,
+                                   {*runtime.impl()->threads, *runtime.impl()->log, runtime.impl()->cancel}));
     return api::make_engine(std::move(compiled.image), runtime);
   });
 }
@@ -98,7 +108,12 @@ Result<Engine> build(const std::string& model_path, const BuildOptions& options,
 std::vector<KnobDescription> knobs() {
   std::vector<KnobDescription> list;
   for (const KnobInfo* knob : compiler::compiler_knobs().all()) {
-    KnobDescription item{std::string(knob->name), std::string(knob->help), std::string(knob->default_value), std::string(to_string(knob->effect)), "", {}};
+    KnobDescription item{std::string(knob->name),
+                         std::string(knob->help),
+                         std::string(knob->default_value),
+                         std::string(to_string(knob->effect)),
+                         "",
+                         {}};
     if (!knob->when_knob.empty()) item.when = fmt::format("{}={}", knob->when_knob, knob->when_value);
     for (const std::string_view value : knob->values) item.values.emplace_back(value);
     list.push_back(std::move(item));

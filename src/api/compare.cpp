@@ -45,7 +45,8 @@ void finish(OutputError& error, const Sums& sums, int64_t count) {
   error.l1 = count > 0 ? sums.absolute / static_cast<double>(count) : 0;
   error.l2 = std::sqrt(sums.squared);
   if (sums.squared > 0) {
-    error.rel_l2 = sums.reference_squared > 0 ? std::sqrt(sums.squared / sums.reference_squared) : std::numeric_limits<double>::infinity();
+    error.rel_l2 = sums.reference_squared > 0 ? std::sqrt(sums.squared / sums.reference_squared)
+                                              : std::numeric_limits<double>::infinity();
   }
   if (sums.squared == 0) return;  // equal: the cosine is exactly 1
   const double norms = std::sqrt(sums.actual_squared) * std::sqrt(sums.reference_squared);
@@ -112,7 +113,8 @@ OutputError compare(const Tensor& actual, const Tensor& reference) {
   OutputError error;
   error.dtype = reference.dtype();
   error.shape = reference.dims();
-  if (actual.dtype() != reference.dtype() || actual.dims() != reference.dims()) return nothing_in_common(std::move(error), reference.count());
+  if (actual.dtype() != reference.dtype() || actual.dims() != reference.dims())
+    return nothing_in_common(std::move(error), reference.count());
   if (reference.dtype() == DType::String) {
     compare_strings(actual, reference, error);
   } else {

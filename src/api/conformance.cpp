@@ -47,7 +47,8 @@ Result<std::vector<CaseFiles>> find_cases(const std::string& folder) {
       cases.push_back({entry.stem().string(), entry, {prefix}, true});
     }
   }
-  if (cases.empty()) return error(ErrorCode::NotFound, "'{}' holds no backend tests: neither NAME/model.onnx nor NAME.onnx", folder);
+  if (cases.empty())
+    return error(ErrorCode::NotFound, "'{}' holds no backend tests: neither NAME/model.onnx nor NAME.onnx", folder);
   std::sort(cases.begin(), cases.end(), [](const CaseFiles& a, const CaseFiles& b) { return a.name < b.name; });
   return cases;
 }
@@ -61,9 +62,11 @@ bool is_close(double actual, double expected, const ConformanceOptions& options)
 
 /// "" or what differs.
 std::string difference(const Tensor& actual, const Tensor& expected, const ConformanceOptions& options) {
-  if (actual.dtype() != expected.dtype()) return fmt::format("has type {}, {} is right", to_string(actual.dtype()), to_string(expected.dtype()));
+  if (actual.dtype() != expected.dtype())
+    return fmt::format("has type {}, {} is right", to_string(actual.dtype()), to_string(expected.dtype()));
   if (actual.dims() != expected.dims()) {
-    return fmt::format("has shape {}, {} is right", to_string(to_dims(actual.dims())), to_string(to_dims(expected.dims())));
+    return fmt::format("has shape {}, {} is right", to_string(to_dims(actual.dims())),
+                       to_string(to_dims(expected.dims())));
   }
   if (actual.dtype() == DType::String) {
     for (size_t i = 0; i < actual.strings().size(); ++i) {
@@ -80,7 +83,8 @@ std::string difference(const Tensor& actual, const Tensor& expected, const Confo
   for (int64_t i = 0; i < count; ++i) {
     const double got = load_scalar(part, actual.raw(), i);
     const double wanted = load_scalar(part, expected.raw(), i);
-    if (!is_close(got, wanted, options) && wrong++ == 0) first = fmt::format("element {} is {}, {} is right", i, got, wanted);
+    if (!is_close(got, wanted, options) && wrong++ == 0)
+      first = fmt::format("element {} is {}, {} is right", i, got, wanted);
   }
   return wrong == 0 ? "" : fmt::format("{} of {} elements differ: {}", wrong, count, first);
 }
@@ -92,7 +96,8 @@ std::string difference(const Value& actual, const Value& expected, const Conform
     const auto& wanted = expected.sequence().items;
     if (got.size() != wanted.size()) return fmt::format("has {} items, {} is right", got.size(), wanted.size());
     for (size_t i = 0; i < got.size(); ++i) {
-      if (const std::string what = difference(got[i], wanted[i], options); !what.empty()) return fmt::format("item {} {}", i, what);
+      if (const std::string what = difference(got[i], wanted[i], options); !what.empty())
+        return fmt::format("item {} {}", i, what);
     }
     return "";
   }
@@ -118,7 +123,8 @@ Result<Type> declared_type(const plan::PortDesc& port) {
 /// arange(n) / n in the input's shape, unknown dimensions as 1: as the standard's own runner makes it.
 Result<Value> made_input(const plan::PortDesc& port, const Type& type) {
   if (port.type.kind != TypeKind::Tensor || port.type.dtype != DType::F32) {
-    return error(ErrorCode::Unsupported, "input '{}' is not a tensor of f32, the only type that inputs are made for", port.name);
+    return error(ErrorCode::Unsupported, "input '{}' is not a tensor of f32, the only type that inputs are made for",
+                 port.name);
   }
   Tensor tensor(DType::F32, *as_constants(type.tensor.dims()));
   auto* at = tensor.mutable_data<float>();
@@ -149,7 +155,9 @@ class CaseRunner {
   }
 
  private:
-  ConformanceCase outcome(CaseResult result, std::string reason) const { return {files_.name, result, std::move(reason)}; }
+  ConformanceCase outcome(CaseResult result, std::string reason) const {
+    return {files_.name, result, std::move(reason)};
+  }
 
   Result<std::vector<Value>> read_inputs(const plan::Block& block, const std::string& data) const {
     std::vector<Value> values;
@@ -166,7 +174,8 @@ class CaseRunner {
       }
       const std::string path = fmt::format("{}input_{}.pb", data, i);
       if (!fs::exists(path)) {
-        if (port.type.kind != TypeKind::Optional) return error(ErrorCode::NotFound, "there are no data for input '{}'", port.name);
+        if (port.type.kind != TypeKind::Optional)
+          return error(ErrorCode::NotFound, "there are no data for input '{}'", port.name);
         STROP_ASSIGN(const Type type, declared_type(port));
         values.emplace_back(OptionalValue{*type.element, nullptr});
         continue;
@@ -201,14 +210,16 @@ class CaseRunner {
 
 }  // namespace
 
-Result<std::vector<ConformanceCase>> run_conformance(const std::string& folder, const ConformanceOptions& options, const Runtime& runtime) {
+Result<std::vector<ConformanceCase>> run_conformance(const std::string& folder, const ConformanceOptions& options,
+                                                     const Runtime& runtime) {
   STROP_ASSIGN(const std::vector<CaseFiles> cases, api::guarded([&] { return find_cases(folder); }));
   std::vector<ConformanceCase> results;
   for (const CaseFiles& files : cases) {
     if (files.name.find(options.filter) == std::string::npos) continue;
     STROP_TRY(runtime.impl()->cancel.check());
     auto result = api::guarded([&]() -> Result<ConformanceCase> { return CaseRunner(files, options, runtime).run(); });
-    results.push_back(result.ok() ? std::move(*result) : ConformanceCase{files.name, CaseResult::Failed, result.error().message});
+    results.push_back(result.ok() ? std::move(*result)
+                                  : ConformanceCase{files.name, CaseResult::Failed, result.error().message});
     if (options.on_case) options.on_case(results.back());
   }
   return results;

@@ -7,8 +7,8 @@ namespace strop {
 struct Context::Impl {
   std::shared_ptr<const Engine::Impl> engine;
   runtime::Executor executor;
-  std::vector<Value> inputs;           // parallel to the block's; None until bound
-  std::vector<Value> outputs;          // what the last run gave, or the caller's buffers
+  std::vector<Value> inputs;   // parallel to the block's; None until bound
+  std::vector<Value> outputs;  // what the last run gave, or the caller's buffers
   std::vector<bool> output_bound;
   std::vector<const void*> bound_pointers;  // per output
 
@@ -30,11 +30,14 @@ struct Context::Impl {
   }
 
   Result<void> check(const plan::PortDesc& port, const TensorView& tensor) const {
-    if (port.type.kind != TypeKind::Tensor) return error(ErrorCode::InvalidArgument, "'{}' is not a tensor and cannot be bound", port.name);
+    if (port.type.kind != TypeKind::Tensor)
+      return error(ErrorCode::InvalidArgument, "'{}' is not a tensor and cannot be bound", port.name);
     if (tensor.dtype != port.type.dtype) {
-      return error(ErrorCode::InvalidArgument, "'{}' has type {}, a tensor of {} was given", port.name, to_string(port.type.dtype), to_string(tensor.dtype));
+      return error(ErrorCode::InvalidArgument, "'{}' has type {}, a tensor of {} was given", port.name,
+                   to_string(port.type.dtype), to_string(tensor.dtype));
     }
-    if (tensor.data == nullptr && tensor.count() > 0) return error(ErrorCode::InvalidArgument, "'{}' was given without data", port.name);
+    if (tensor.data == nullptr && tensor.count() > 0)
+      return error(ErrorCode::InvalidArgument, "'{}' was given without data", port.name);
     for (const int64_t dim : tensor.shape) {
       if (dim < 0) return error(ErrorCode::InvalidArgument, "'{}' was given a negative dimension", port.name);
     }
@@ -58,7 +61,8 @@ struct Context::Impl {
   Result<void> check_bound_outputs() const {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!output_bound[i] || !outputs[i].is_tensor() || outputs[i].tensor().raw() == bound_pointers[i]) continue;
-      return error(ErrorCode::InvalidArgument, "output '{}' has shape {} at these inputs: the bound buffer does not fit", block().outputs[i].name,
+      return error(ErrorCode::InvalidArgument,
+                   "output '{}' has shape {} at these inputs: the bound buffer does not fit", block().outputs[i].name,
                    to_string(to_dims(outputs[i].tensor().dims())));
     }
     return {};
@@ -90,7 +94,8 @@ Result<void> Context::bind(std::string_view name, const TensorView& tensor) {
     const int input = Impl::find(impl_->block().inputs, name);
     const int output = Impl::find(impl_->block().outputs, name);
     if (input < 0 && output < 0) return impl_->unknown_name(name);
-    const plan::PortDesc& port = input >= 0 ? impl_->block().inputs[static_cast<size_t>(input)] : impl_->block().outputs[static_cast<size_t>(output)];
+    const plan::PortDesc& port = input >= 0 ? impl_->block().inputs[static_cast<size_t>(input)]
+                                            : impl_->block().outputs[static_cast<size_t>(output)];
     STROP_TRY(impl_->check(port, tensor));
     if (input >= 0) {
       impl_->inputs[static_cast<size_t>(input)] = api::borrow(tensor);
@@ -111,7 +116,9 @@ Result<TensorView> Context::output(std::string_view name) const {
   const int index = Impl::find(impl_->block().outputs, name);
   if (index < 0) return impl_->unknown_name(name);
   const Value& value = impl_->outputs[static_cast<size_t>(index)];
-  if (!value.is_tensor()) return error(ErrorCode::InvalidArgument, "output '{}' is not there: run first (sequences and optionals have no view)", name);
+  if (!value.is_tensor())
+    return error(ErrorCode::InvalidArgument,
+                 "output '{}' is not there: run first (sequences and optionals have no view)", name);
   return api::view_of(value.tensor());
 }
 
@@ -138,7 +145,8 @@ Result<std::vector<StepTime>> Context::profile() {
 MemoryInfo Context::memory() const {
   const runtime::MemoryReport report = impl_->executor.memory();
   MemoryInfo info{report.arena_bytes, report.lower_bound_bytes, report.intermediate_bytes, report.workspace_bytes, 0};
-  for (const Tensor& weight : impl_->engine->image.weights) info.weight_bytes += weight.dtype() == DType::String ? 0 : weight.bytes();
+  for (const Tensor& weight : impl_->engine->image.weights)
+    info.weight_bytes += weight.dtype() == DType::String ? 0 : weight.bytes();
   return info;
 }
 

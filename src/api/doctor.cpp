@@ -15,7 +15,8 @@ std::string cpu_model() {
   const auto info = read_file("/proc/cpuinfo");
   if (!info.ok()) return "";
   for (const std::string_view line : split(*info, '\n')) {
-    if (line.starts_with("model name") && line.find(':') != std::string_view::npos) return std::string(trim(line.substr(line.find(':') + 1)));
+    if (line.starts_with("model name") && line.find(':') != std::string_view::npos)
+      return std::string(trim(line.substr(line.find(':') + 1)));
   }
   return "";
 }

@@ -39,7 +39,8 @@ namespace api {
 Result<Engine> make_engine(engine::EngineImage image, const Runtime& runtime) {
   auto impl = std::make_shared<Engine::Impl>();
   impl->runtime = runtime;
-  STROP_ASSIGN(impl->program, runtime::make_program(image.plan, image.weights, ops::builtin_operators(), tactics::builtin_cpu_tactics()));
+  STROP_ASSIGN(impl->program, runtime::make_program(image.plan, image.weights, ops::builtin_operators(),
+                                                    tactics::builtin_cpu_tactics()));
   impl->image = std::move(image);
   return Engine(std::shared_ptr<const Engine::Impl>(std::move(impl)));
 }
@@ -53,7 +54,8 @@ Result<Engine> Engine::load(const std::string& path, const Runtime& runtime, con
     const std::string& target = read.image.plan->devices[0].target;
     const auto level = [](std::string_view name) { return name == "avx512" ? 2 : name == "avx2" ? 1 : 0; };
     if (level(target) > level(here)) {
-      return error(ErrorCode::InvalidEngine, "engine '{}' needs {}, this CPU offers {}: build it again here", path, target, here);
+      return error(ErrorCode::InvalidEngine, "engine '{}' needs {}, this CPU offers {}: build it again here", path,
+                   target, here);
     }
     if (const std::string& made = read.image.record["fingerprint"]; made != tactics::fingerprint()) {
       runtime.impl()->log->warning("engine '{}' was made with '{}', this is '{}'", path, made, tactics::fingerprint());
@@ -81,7 +83,9 @@ std::vector<PortInfo> port_infos(const std::vector<plan::PortDesc>& ports, const
   for (const plan::PortDesc& port : ports) {
     PortInfo info;
     info.name = port.name;
-    info.kind = port.type.kind == TypeKind::Sequence ? "sequence" : port.type.kind == TypeKind::Optional ? "optional" : "tensor";
+    info.kind = port.type.kind == TypeKind::Sequence   ? "sequence"
+                : port.type.kind == TypeKind::Optional ? "optional"
+                                                       : "tensor";
     info.dtype = port.type.dtype;
     info.known_rank = port.type.dims.has_value();
     if (info.known_rank) info.shape = api::shape_text(port.type, shapes);
@@ -92,14 +96,20 @@ std::vector<PortInfo> port_infos(const std::vector<plan::PortDesc>& ports, const
 
 }  // namespace
 
-std::vector<PortInfo> Engine::inputs() const { return port_infos(main_block(*impl_).inputs, main_block(*impl_).shapes); }
-std::vector<PortInfo> Engine::outputs() const { return port_infos(main_block(*impl_).outputs, main_block(*impl_).shapes); }
+std::vector<PortInfo> Engine::inputs() const {
+  return port_infos(main_block(*impl_).inputs, main_block(*impl_).shapes);
+}
+std::vector<PortInfo> Engine::outputs() const {
+  return port_infos(main_block(*impl_).outputs, main_block(*impl_).shapes);
+}
 
-Result<std::map<std::string, std::vector<int64_t>>> Engine::input_shapes(const std::map<std::string, std::vector<int64_t>>& given) const {
+Result<std::map<std::string, std::vector<int64_t>>> Engine::input_shapes(
+    const std::map<std::string, std::vector<int64_t>>& given) const {
   return api::guarded([&]() -> Result<std::map<std::string, std::vector<int64_t>>> {
     STROP_ASSIGN(const std::vector<Type> types, api::input_types(main_block(*impl_), given, 1));
     std::map<std::string, std::vector<int64_t>> shapes;
-    for (size_t i = 0; i < types.size(); ++i) shapes[main_block(*impl_).inputs[i].name] = *as_constants(types[i].tensor.dims());
+    for (size_t i = 0; i < types.size(); ++i)
+      shapes[main_block(*impl_).inputs[i].name] = *as_constants(types[i].tensor.dims());
     return shapes;
   });
 }
@@ -116,11 +126,13 @@ std::string Engine::device() const {
 }
 
 std::string Engine::plan_digest() const {
-  return (impl_->has_digests ? impl_->digests : engine::engine_digests(impl_->image, *impl_->runtime.impl()->threads)).plan.hex();
+  return (impl_->has_digests ? impl_->digests : engine::engine_digests(impl_->image, *impl_->runtime.impl()->threads))
+      .plan.hex();
 }
 
 std::string Engine::file_digest() const {
-  return (impl_->has_digests ? impl_->digests : engine::engine_digests(impl_->image, *impl_->runtime.impl()->threads)).file.hex();
+  return (impl_->has_digests ? impl_->digests : engine::engine_digests(impl_->image, *impl_->runtime.impl()->threads))
+      .file.hex();
 }
 
 }  // namespace strop

@@ -26,7 +26,7 @@ struct Engine::Impl {
   Runtime runtime;
   engine::EngineImage image;
   std::shared_ptr<const runtime::Program> program;
-  engine::Digests digests;   ///< of the file it came from; computed when first asked for otherwise
+  engine::Digests digests;  ///< of the file it came from; computed when first asked for otherwise
   bool has_digests = false;
 };
 
@@ -53,7 +53,8 @@ Result<Engine> make_engine(engine::EngineImage image, const Runtime& runtime);
 std::vector<std::string> shape_text(const plan::TypeDesc& type, const plan::ShapeProgram& shapes);
 
 /// Concrete input types: given shapes first, then the model's constants; symbols become `unknown`.
-Result<std::vector<Type>> input_types(const plan::Block& block, const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown);
+Result<std::vector<Type>> input_types(const plan::Block& block,
+                                      const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown);
 
 /// A Tensor over the caller's memory; strings are copied.
 Tensor borrow(const TensorView& view);

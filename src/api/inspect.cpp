@@ -100,7 +100,8 @@ Json step_json(const plan::Step& step, const plan::Block& block, size_t index) {
             {"candidates", candidates_json(step)},
             {"onnx_nodes", step.onnx_nodes}};
   for (const plan::Candidate& candidate : step.candidates) {
-    if (first && candidate.tactic == first->tactic && candidate.config == first->config) json["time_us"] = optional_json(candidate.time_us);
+    if (first && candidate.tactic == first->tactic && candidate.config == first->config)
+      json["time_us"] = optional_json(candidate.time_us);
   }
   // With several, the shapes of a run decide: the first whose conditions hold.
   if (step.variants.size() > 1) {
@@ -165,7 +166,9 @@ Result<runtime::MemoryReport> memory_at(const Engine::Impl& impl, const Shapes& 
 Result<void> add_memory(const Engine::Impl& impl, const Shapes& shapes, Json& json) {
   const auto memory = memory_at(impl, shapes);
   if (!memory.ok() && !shapes.empty()) return memory.error();
-  const auto figure = [&](int64_t runtime::MemoryReport::*member) { return memory.ok() ? Json((*memory).*member) : Json(); };
+  const auto figure = [&](int64_t runtime::MemoryReport::*member) {
+    return memory.ok() ? Json((*memory).*member) : Json();
+  };
   json["arena_bytes"] = figure(&runtime::MemoryReport::arena_bytes);
   json["arena_lower_bound_bytes"] = figure(&runtime::MemoryReport::lower_bound_bytes);
   json["intermediate_bytes"] = figure(&runtime::MemoryReport::intermediate_bytes);
@@ -187,7 +190,8 @@ Result<std::string> Engine::inspect_json(const std::map<std::string, std::vector
   return api::guarded([&]() -> Result<std::string> {
     const plan::Plan& plan = *impl_->image.plan;
     api::Json json{{"kind", "engine"}, {"device", device()}};
-    for (const char* key : {"precision", "route", "fingerprint", "model_digest"}) json[key] = api::record_of(*impl_, key);
+    for (const char* key : {"precision", "route", "fingerprint", "model_digest"})
+      json[key] = api::record_of(*impl_, key);
     json["plan_digest"] = plan_digest();
     json["file_digest"] = file_digest();
     json["record"] = impl_->image.record;
@@ -201,7 +205,8 @@ Result<std::string> Engine::inspect_json(const std::map<std::string, std::vector
     json["in_place"] = counts.in_place;
     json["steps"] = api::Json::array();
     for (const plan::Block& block : plan.blocks) {
-      for (const plan::Step& step : block.steps) json["steps"].push_back(api::step_json(step, block, json["steps"].size()));
+      for (const plan::Step& step : block.steps)
+        json["steps"].push_back(api::step_json(step, block, json["steps"].size()));
     }
     json["weights"] = api::weights_json(*impl_);
     return api::to_text(json);

@@ -19,7 +19,8 @@ class OperatorCount {
 
   void visit(std::span<const onnx::NodeProto> nodes, const onnx::Opsets& opsets) {
     for (const onnx::NodeProto& node : nodes) {
-      if (const auto called = structure_.functions.find(onnx::function_key(node)); called != structure_.functions.end()) {
+      if (const auto called = structure_.functions.find(onnx::function_key(node));
+          called != structure_.functions.end()) {
         visit(called->second->nodes, structure_.function_opsets.at(called->second));
         continue;
       }
@@ -96,7 +97,8 @@ Result<std::string> inspect_model_json(const std::string& model_path, const Buil
     if (!structure.ok()) return in_context(structure.error(), fmt::format("'{}'", model_path));
     api::Json json{{"kind", "model"}, {"ir_version", model->ir_version.value_or(0)}};
     json["opsets"] = api::Json::object();
-    for (const onnx::OpsetImport& opset : model->opsets) json["opsets"][opset.domain.empty() ? "ai.onnx" : std::string(opset.domain)] = opset.version;
+    for (const onnx::OpsetImport& opset : model->opsets)
+      json["opsets"][opset.domain.empty() ? "ai.onnx" : std::string(opset.domain)] = opset.version;
     json["producer"] = std::string(model->producer_name);
     api::OperatorCount count(*structure);
     count.visit(model->graph.nodes, structure->opsets);

@@ -33,7 +33,8 @@ class HeaderReader {
       STROP_ASSIGN(const std::string_view key, quoted());
       if (!accept(':')) return damaged("the header has a key without a value");
       if (key == "descr") {
-        if (next() == '[') return error(ErrorCode::InvalidArgument, "holds a structured array; save each field by itself");
+        if (next() == '[')
+          return error(ErrorCode::InvalidArgument, "holds a structured array; save each field by itself");
         STROP_ASSIGN(header.descr, quoted());
       } else if (key == "fortran_order") {
         STROP_ASSIGN(header.fortran_order, boolean());
@@ -105,7 +106,8 @@ struct Parts {
 Result<Parts> split_file(std::string_view bytes) {
   if (!bytes.starts_with(kNpyMagic) || bytes.size() < 10) return damaged("it does not begin as one");
   const int major = static_cast<uint8_t>(bytes[6]);
-  if (major < 1 || major > 3) return error(ErrorCode::InvalidArgument, "is a .npy file of version {}; 1 to 3 can be read", major);
+  if (major < 1 || major > 3)
+    return error(ErrorCode::InvalidArgument, "is a .npy file of version {}; 1 to 3 can be read", major);
   const size_t length_bytes = major == 1 ? 2 : 4;
   if (bytes.size() < 8 + length_bytes) return damaged("it ends inside the header");
   uint32_t length = 0;
@@ -119,17 +121,20 @@ Result<Parts> split_file(std::string_view bytes) {
 Result<DType> element_type(std::string_view descr) {
   const bool big_endian = descr.starts_with('>');
   const std::string_view kind = descr.substr(descr.find_first_not_of("<>|=") == 0 ? 0 : 1);
-  if (kind.starts_with('O')) return error(ErrorCode::InvalidArgument, "holds pickled Python objects, which are not read");
+  if (kind.starts_with('O'))
+    return error(ErrorCode::InvalidArgument, "holds pickled Python objects, which are not read");
   struct Entry {
     std::string_view kind;
     DType dtype;
   };
-  static constexpr Entry kTypes[] = {{"f2", DType::F16}, {"f4", DType::F32}, {"f8", DType::F64}, {"i1", DType::I8}, {"i2", DType::I16},
-                                     {"i4", DType::I32}, {"i8", DType::I64}, {"u1", DType::U8}, {"u2", DType::U16}, {"u4", DType::U32},
-                                     {"u8", DType::U64}, {"b1", DType::Bool}, {"c8", DType::C64}, {"c16", DType::C128}};
+  static constexpr Entry kTypes[] = {{"f2", DType::F16}, {"f4", DType::F32},  {"f8", DType::F64}, {"i1", DType::I8},
+                                     {"i2", DType::I16}, {"i4", DType::I32},  {"i8", DType::I64}, {"u1", DType::U8},
+                                     {"u2", DType::U16}, {"u4", DType::U32},  {"u8", DType::U64}, {"b1", DType::Bool},
+                                     {"c8", DType::C64}, {"c16", DType::C128}};
   for (const Entry& entry : kTypes) {
     if (entry.kind != kind) continue;
-    if (big_endian) return error(ErrorCode::InvalidArgument, "is big-endian; save array.astype(array.dtype.newbyteorder('<'))");
+    if (big_endian)
+      return error(ErrorCode::InvalidArgument, "is big-endian; save array.astype(array.dtype.newbyteorder('<'))");
     return entry.dtype;
   }
   return error(ErrorCode::InvalidArgument, "holds elements of NumPy type '{}', which Strop does not have", descr);
@@ -164,14 +169,17 @@ Result<Tensor> text_array(const Header& header, std::string_view data) {
   std::from_chars(digits.data(), digits.data() + digits.size(), characters);
   if (characters < 0 || characters > int64_t{1} << 32) return damaged("its text type has no length");
   std::vector<std::string> strings(static_cast<size_t>(element_count(header.dims)));
-  if (static_cast<int64_t>(data.size()) != static_cast<int64_t>(strings.size()) * characters * width) return damaged("its size is not what the shape needs");
+  if (static_cast<int64_t>(data.size()) != static_cast<int64_t>(strings.size()) * characters * width)
+    return damaged("its size is not what the shape needs");
   const char* at = data.data();
   for (std::string& text : strings) {
     for (int64_t i = 0; i < characters; ++i, at += width) {
       uint32_t code = 0;
       std::memcpy(&code, at, static_cast<size_t>(width));
-      if (width == 1) text += static_cast<char>(code);
-      else append_utf8(text, code);
+      if (width == 1)
+        text += static_cast<char>(code);
+      else
+        append_utf8(text, code);
     }
     text.erase(text.find_last_not_of('\0') + 1);  // padding
   }
@@ -184,7 +192,8 @@ Result<void> check_count(const std::vector<int64_t>& dims, size_t data_bytes) {
   for (const int64_t dim : dims) {
     if (__builtin_mul_overflow(count, dim, &count)) return damaged("its shape is absurd");
   }
-  if (count > static_cast<int64_t>(data_bytes) && data_bytes > 0) return damaged("its size is not what the shape needs");
+  if (count > static_cast<int64_t>(data_bytes) && data_bytes > 0)
+    return damaged("its size is not what the shape needs");
   if (count > 0 && data_bytes == 0) return damaged("it has no data");
   return {};
 }
@@ -219,7 +228,8 @@ std::string_view descr_of(DType dtype) {
 /// One byte per element, for types narrower than a byte: their values (integers) or bits (f4e2m1).
 Tensor widened(const Tensor& packed) {
   const bool is_signed = packed.dtype() == DType::I4 || packed.dtype() == DType::I2;
-  if (packed.dtype() != DType::F4E2M1) return store_i64(is_signed ? DType::I8 : DType::U8, packed.dims(), load_i64(packed));
+  if (packed.dtype() != DType::F4E2M1)
+    return store_i64(is_signed ? DType::I8 : DType::U8, packed.dims(), load_i64(packed));
   const Tensor bits = Tensor::borrow(DType::U4, packed.dims(), const_cast<void*>(packed.raw()));
   return store_i64(DType::U8, packed.dims(), load_i64(bits));
 }
@@ -251,9 +261,11 @@ struct TextData {
 TextData text_data(const Tensor& tensor) {
   std::vector<std::u32string> texts;
   size_t longest = 1;
-  for (const std::string& text : tensor.strings()) longest = std::max(longest, texts.emplace_back(decode_utf8(text)).size());
+  for (const std::string& text : tensor.strings())
+    longest = std::max(longest, texts.emplace_back(decode_utf8(text)).size());
   TextData data{fmt::format("<U{}", longest), std::string(texts.size() * longest * 4, '\0')};
-  for (size_t i = 0; i < texts.size(); ++i) std::memcpy(data.bytes.data() + i * longest * 4, texts[i].data(), texts[i].size() * 4);
+  for (size_t i = 0; i < texts.size(); ++i)
+    std::memcpy(data.bytes.data() + i * longest * 4, texts[i].data(), texts[i].size() * 4);
   return data;
 }
 
@@ -287,7 +299,8 @@ Result<std::string> npy_header(std::string_view descr, const std::vector<int64_t
   constexpr size_t kAlignment = 64;
   text.append((kAlignment - (kPrefix + text.size() + 1) % kAlignment) % kAlignment, ' ');
   text += '\n';
-  if (text.size() > 0xFFFF) return error(ErrorCode::InvalidArgument, "{} dimensions do not fit into a .npy file", dims.size());
+  if (text.size() > 0xFFFF)
+    return error(ErrorCode::InvalidArgument, "{} dimensions do not fit into a .npy file", dims.size());
   std::string header(kNpyMagic);
   header += {'\1', '\0', static_cast<char>(text.size() & 0xFF), static_cast<char>(text.size() >> 8)};
   return header + text;
@@ -297,7 +310,8 @@ Result<std::string> npy_header(std::string_view descr, const std::vector<int64_t
 
 Result<void> save_npy(const std::string& path, const TensorView& view) {
   return api::guarded([&]() -> Result<void> {
-    if (view.dtype == DType::Undefined) return error(ErrorCode::InvalidArgument, "'{}': there is no tensor to write", path);
+    if (view.dtype == DType::Undefined)
+      return error(ErrorCode::InvalidArgument, "'{}': there is no tensor to write", path);
     Tensor tensor = api::borrow(view);
     std::string descr(api::descr_of(view.dtype));
     std::string text;
@@ -310,10 +324,13 @@ Result<void> save_npy(const std::string& path, const TensorView& view) {
       descr = api::descr_of(tensor.dtype());
     }
     STROP_ASSIGN(const std::string header, api::npy_header(descr, view.shape));
-    const auto as_bytes = [](const void* data, size_t size) { return std::span(static_cast<const std::byte*>(data), size); };
-    const std::span<const std::byte> pieces[] = {
-        as_bytes(header.data(), header.size()),
-        view.dtype == DType::String ? as_bytes(text.data(), text.size()) : as_bytes(tensor.raw(), static_cast<size_t>(tensor.bytes()))};
+    const auto as_bytes = [](const void* data, size_t size) {
+      return std::span(static_cast<const std::byte*>(data), size);
+    };
+    const std::span<const std::byte> pieces[] = {as_bytes(header.data(), header.size()),
+                                                 view.dtype == DType::String
+                                                     ? as_bytes(text.data(), text.size())
+                                                     : as_bytes(tensor.raw(), static_cast<size_t>(tensor.bytes()))};
     return write_file_atomically(path, pieces);
   });
 }

@@ -38,18 +38,25 @@ TEST(Npy, ReadsScalarsEmptyArraysAndTexts) {
   EXPECT_EQ(parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': ()}", kOne))->rank(), 0);
   EXPECT_EQ(parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3)}", ""))->count(), 0);
   // "é" and "" as UTF-32 of two characters each
-  const auto texts = parse_npy(npy("{'descr': '<U2', 'fortran_order': False, 'shape': (2,)}", std::string("\xE9\0\0\0a\0\0\0\0\0\0\0\0\0\0\0", 16)));
+  const auto texts = parse_npy(npy("{'descr': '<U2', 'fortran_order': False, 'shape': (2,)}",
+                                   std::string("\xE9\0\0\0a\0\0\0\0\0\0\0\0\0\0\0", 16)));
   ASSERT_TRUE(texts.ok()) << texts.error().message;
-  EXPECT_EQ(texts->strings(), (std::vector<std::string>{"\xC3\xA9" "a", ""}));
+  EXPECT_EQ(texts->strings(), (std::vector<std::string>{"\xC3\xA9"
+                                                        "a",
+                                                        ""}));
 }
 
 TEST(Npy, RefusesWhatItCannotRead) {
   const std::string start = "{'descr': '<f4', 'fortran_order': ";
   EXPECT_NE(message(npy(start + "True, 'shape': (1, 1)}", kOne)).find("Fortran order"), std::string::npos);
-  EXPECT_NE(message(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", kOne)).find("big-endian"), std::string::npos);
-  EXPECT_NE(message(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", kOne)).find("pickled"), std::string::npos);
-  EXPECT_NE(message(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", kOne)).find("structured"), std::string::npos);
-  EXPECT_NE(message(npy(start + "False, 'shape': (2,)}", kOne)).find("4 bytes of data, its shape needs 8"), std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", kOne)).find("big-endian"),
+            std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", kOne)).find("pickled"),
+            std::string::npos);
+  EXPECT_NE(message(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", kOne)).find("structured"),
+            std::string::npos);
+  EXPECT_NE(message(npy(start + "False, 'shape': (2,)}", kOne)).find("4 bytes of data, its shape needs 8"),
+            std::string::npos);
   EXPECT_NE(message(npy(start + "False, 'shape': (4611686018427387904, 4)}", kOne)).find("absurd"), std::string::npos);
   EXPECT_NE(message(npy(start + "False, 'shape': (-1,)}", kOne)).find("not a number"), std::string::npos);
   EXPECT_NE(message(npy(start + "False", kOne)), "");

@@ -32,7 +32,8 @@ std::vector<std::string> shape_text(const plan::TypeDesc& type, const plan::Shap
   return dims;
 }
 
-Result<std::vector<Type>> input_types(const plan::Block& block, const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown) {
+Result<std::vector<Type>> input_types(const plan::Block& block,
+                                      const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown) {
   for (const auto& [name, dims] : shapes) {
     bool found = false;
     for (const plan::PortDesc& port : block.inputs) found = found || port.name == name;
@@ -57,10 +58,11 @@ Result<std::vector<Type>> input_types(const plan::Block& block, const std::map<s
     }
     Dims dims;
     for (const plan::Reg reg : *port.type.dims) {
-      const auto value = expression(block.shapes, reg).evaluate([&](const std::string& symbol) -> std::optional<int64_t> {
-        const auto it = bound.find(symbol);
-        return it == bound.end() ? unknown : it->second;
-      });
+      const auto value =
+          expression(block.shapes, reg).evaluate([&](const std::string& symbol) -> std::optional<int64_t> {
+            const auto it = bound.find(symbol);
+            return it == bound.end() ? unknown : it->second;
+          });
       dims.emplace_back(value.value_or(unknown));
     }
     types.emplace_back(port.type.dtype, std::move(dims));

@@ -65,7 +65,8 @@ int64_t TensorView::count() const {
   return product;
 }
 
-HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape) : HostTensor(api::to_host(Tensor(dtype, std::move(shape)))) {}
+HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape)
+    : HostTensor(api::to_host(Tensor(dtype, std::move(shape)))) {}
 
 HostTensor::HostTensor(const HostTensor& other) {
   if (other.dtype() != DType::Undefined) *this = api::to_host(api::borrow(other.view()).clone());

@@ -28,8 +28,10 @@ Result<Value> read_sequence(std::string_view bytes, const Type& type) {
   onnx::WireReader reader(bytes, "SequenceProto", status);
   std::vector<std::string_view> messages;
   while (reader.next()) {
-    if (reader.field() == 3 || reader.field() == 5 || reader.field() == 7) messages.push_back(reader.bytes());
-    else reader.skip();
+    if (reader.field() == 3 || reader.field() == 5 || reader.field() == 7)
+      messages.push_back(reader.bytes());
+    else
+      reader.skip();
   }
   if (!status.ok()) return error(ErrorCode::InvalidArgument, "{}", status.error);
   SequenceValue sequence{*type.element, {}};
@@ -47,8 +49,10 @@ Result<Value> read_optional(std::string_view bytes, const Type& type) {
   OptionalValue optional{*type.element, nullptr};
   std::optional<std::string_view> message;
   while (reader.next()) {
-    if (reader.field() == 3 || reader.field() == 5 || reader.field() == 7) message = reader.bytes();
-    else reader.skip();
+    if (reader.field() == 3 || reader.field() == 5 || reader.field() == 7)
+      message = reader.bytes();
+    else
+      reader.skip();
   }
   if (!status.ok()) return error(ErrorCode::InvalidArgument, "{}", status.error);
   if (message) {
@@ -71,7 +75,8 @@ Result<std::map<std::string, Tensor>> read_npz(const std::string& path) {
   STROP_ASSIGN(const auto entries, read_zip(path));
   std::map<std::string, Tensor> tensors;
   for (const auto& [entry, bytes] : entries) {
-    if (!entry.ends_with(".npy")) return error(ErrorCode::InvalidArgument, "'{}': entry '{}' is not an array", path, entry);
+    if (!entry.ends_with(".npy"))
+      return error(ErrorCode::InvalidArgument, "'{}': entry '{}' is not an array", path, entry);
     auto tensor = parse_npy(bytes);
     if (!tensor.ok()) return error(tensor.error().code, "'{}': array '{}' {}", path, entry, tensor.error().message);
     tensors[entry.substr(0, entry.size() - 4)] = std::move(*tensor);
@@ -85,7 +90,8 @@ Result<std::map<std::string, Tensor>> read_tensors(const std::string& path) {
   if (is_zip(bytes)) return read_npz(path);
   const bool npy = bytes.starts_with(kNpyMagic);
   if (!npy && !path.ends_with(".pb")) {
-    return error(ErrorCode::InvalidArgument, "'{}' is not a tensor file: .npy, .npz and TensorProto .pb can be read", path);
+    return error(ErrorCode::InvalidArgument, "'{}' is not a tensor file: .npy, .npz and TensorProto .pb can be read",
+                 path);
   }
   auto tensor = npy ? parse_npy(bytes) : read_tensor_message(bytes);
   if (!tensor.ok()) {
@@ -116,7 +122,8 @@ Result<std::map<std::string, HostTensor>> load_tensors(const std::string& path) 
 
 Result<HostTensor> load_tensor(const std::string& path) {
   STROP_ASSIGN(auto tensors, load_tensors(path));
-  if (tensors.size() != 1) return error(ErrorCode::InvalidArgument, "'{}' holds {} arrays, one is wanted", path, tensors.size());
+  if (tensors.size() != 1)
+    return error(ErrorCode::InvalidArgument, "'{}' holds {} arrays, one is wanted", path, tensors.size());
   return std::move(tensors.begin()->second);
 }
 

@@ -42,7 +42,8 @@ Result<onnx::ImportedModel> import_reference(const std::string& path, const plan
     STROP_ASSIGN(model, compiler::import_for(path, options));
   }
   if (names(model.graph->inputs) != names(block.inputs)) {
-    return error(ErrorCode::InvalidArgument, "'{}' is another model than the engine's: its inputs are {}, the engine's {}", path,
+    return error(ErrorCode::InvalidArgument,
+                 "'{}' is another model than the engine's: its inputs are {}, the engine's {}", path,
                  join(names(model.graph->inputs), ", "), join(names(block.inputs), ", "));
   }
   return model;
@@ -51,7 +52,8 @@ Result<onnx::ImportedModel> import_reference(const std::string& path, const plan
 /// Values for the block's inputs: those given, random ones for the rest.
 class Inputs {
  public:
-  Inputs(const plan::Block& block, const VerifyOptions& options, Log& log) : block_(block), options_(options), log_(log) {}
+  Inputs(const plan::Block& block, const VerifyOptions& options, Log& log)
+      : block_(block), options_(options), log_(log) {}
 
   Result<std::vector<Value>> of_pair(size_t pair) const {
     static const HostTensors kNone;
@@ -69,12 +71,14 @@ class Inputs {
         continue;
       }
       if (port.type.kind != TypeKind::Tensor) {
-        return error(ErrorCode::InvalidArgument, "input '{}' is a sequence or optional: no random value can be made for it", port.name);
+        return error(ErrorCode::InvalidArgument,
+                     "input '{}' is a sequence or optional: no random value can be made for it", port.name);
       }
       if (!types) {
         STROP_ASSIGN(types, api::input_types(block_, shapes, 1));
       }
-      if (!given.empty()) log_.warning("pair {}: input '{}' is not given: seeded random values are used", pair, port.name);
+      if (!given.empty())
+        log_.warning("pair {}: input '{}' is not given: seeded random values are used", pair, port.name);
       values.emplace_back(random_input(port, (*types)[i], i));
     }
     return values;
@@ -86,8 +90,8 @@ class Inputs {
       const std::vector<std::string> known = names(block_.inputs);
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const std::vector<std::string_view> candidates(known.begin(), known.end());
-      return error(ErrorCode::InvalidArgument, "pair {}: the engine has no input '{}'{}; its inputs are {}", pair, name, did_you_mean(name, candidates),
-                   join(known, ", "));
+      return error(ErrorCode::InvalidArgument, "pair {}: the engine has no input '{}'{}; its inputs are {}", pair, name,
+                   did_you_mean(name, candidates), join(known, ", "));
     }
     return {};
   }
@@ -130,8 +134,9 @@ class Worst {
     pass_ = pass_ && within(error, options_);
     for (OutputError& known : errors_) {
       if (known.name != error.name) continue;
-      const bool worse = within(known, options_) != within(error, options_) ? within(known, options_)
-                                                                           : measure(error, options_.metric) > measure(known, options_.metric);
+      const bool worse = within(known, options_) != within(error, options_)
+                             ? within(known, options_)
+                             : measure(error, options_.metric) > measure(known, options_.metric);
       if (worse) known = std::move(error);
       return;
     }
@@ -173,7 +178,8 @@ class References {
     STROP_ASSIGN(const onnx::ImportedModel model, import_reference(model_path_, engine_.image.plan->blocks[0]));
     const auto made_from = engine_.image.record.find("model_digest");
     if (made_from != engine_.image.record.end() && made_from->second != model.digest.hex()) {
-      engine_.runtime.impl()->log->warning("'{}' is not the file that the engine was built from (the digests differ)", model_path_);
+      engine_.runtime.impl()->log->warning("'{}' is not the file that the engine was built from (the digests differ)",
+                                           model_path_);
     }
     graph_ = model.graph;
     return {};
@@ -203,14 +209,16 @@ Result<void> check_options(const plan::Block& block, const VerifyOptions& option
   if (std::isnan(options.limit)) return error(ErrorCode::InvalidArgument, "the limit is not a number");
   if (options.references.empty()) return {};
   if (options.references.size() != options.inputs.size()) {
-    return error(ErrorCode::InvalidArgument, "{} sets of references for {} sets of inputs", options.references.size(), options.inputs.size());
+    return error(ErrorCode::InvalidArgument, "{} sets of references for {} sets of inputs", options.references.size(),
+                 options.inputs.size());
   }
   const std::vector<std::string> known = names(block.outputs);
   for (const HostTensors& pair : options.references) {
     if (pair.empty()) return error(ErrorCode::InvalidArgument, "a pair has no references");
     for (const auto& [name, tensor] : pair) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      return error(ErrorCode::InvalidArgument, "the engine has no output '{}'; its outputs are {}", name, join(known, ", "));
+      return error(ErrorCode::InvalidArgument, "the engine has no output '{}'; its outputs are {}", name,
+                   join(known, ", "));
     }
   }
   return {};

@@ -55,10 +55,12 @@ Result<std::map<std::string, std::string>> read_zip(const std::string& path) {
   for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
     zip_stat_t info;
     zip_stat_init(&info);
-    if (zip_stat_index(archive.get(), static_cast<zip_uint64_t>(i), 0, &info) != 0) return zip_failure(path, zip_strerror(archive.get()));
+    if (zip_stat_index(archive.get(), static_cast<zip_uint64_t>(i), 0, &info) != 0)
+      return zip_failure(path, zip_strerror(archive.get()));
     const std::string name = info.name;
     if (name.ends_with('/')) continue;  // a folder
-    if (info.size > kMaxBytes || (total += info.size) > kMaxBytes) return zip_failure(path, "it holds more than 64 GiB");
+    if (info.size > kMaxBytes || (total += info.size) > kMaxBytes)
+      return zip_failure(path, "it holds more than 64 GiB");
     STROP_ASSIGN(std::string bytes, read_entry(archive.get(), path, info));
     if (!entries.emplace(name, std::move(bytes)).second) return zip_failure(path, "an entry is there twice");
   }

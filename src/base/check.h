@@ -22,9 +22,9 @@ namespace detail {
 }  // namespace strop
 
 /// STROP_CHECK(condition) or STROP_CHECK(condition, "format", args...).
-#define STROP_CHECK(condition, ...)                                                              \
-  do {                                                                                           \
-    if (!(condition)) [[unlikely]]                                                               \
+#define STROP_CHECK(condition, ...)                                                                                  \
+  do {                                                                                                               \
+    if (!(condition)) [[unlikely]]                                                                                   \
       ::strop::detail::raise_bug(__FILE__, __LINE__, #condition, std::string(__VA_OPT__(fmt::format(__VA_ARGS__)))); \
   } while (false)
 

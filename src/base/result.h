@@ -27,8 +27,8 @@ inline Error in_context(const Error& cause, std::string_view where) {
 #define STROP_CONCAT(a, b) STROP_CONCAT_INNER(a, b)
 
 /// STROP_TRY(expr): returns expr's error from the current function, if it has one.
-#define STROP_TRY(...)                                      \
-  do {                                                      \
+#define STROP_TRY(...)                                                                                  \
+  do {                                                                                                  \
     if (auto strop_try_result = (__VA_ARGS__); !strop_try_result.ok()) return strop_try_result.error(); \
   } while (false)
 

@@ -32,8 +32,8 @@ class SingleThread final : public Threads {
   }
 };
 
-/// A pool of `count - 1` threads beside the caller. Workers wait for work by spinning for a short, bounded time and then
-/// sleeping, so that an idle pool costs nothing. Calls of run from several threads are serialised.
+/// A pool of `count - 1` threads beside the caller. Workers wait for work by spinning for a short, bounded time and
+/// then sleeping, so that an idle pool costs nothing. Calls of run from several threads are serialised.
 std::unique_ptr<Threads> make_thread_pool(int count);
 
 /// Number of CPUs this process may run on (affinity mask respected), at least 1.
@@ -50,9 +50,8 @@ void parallel_for(Threads& threads, int64_t count, int64_t grain, Body&& body) {
     body(int64_t{0}, count, 0);
     return;
   }
-  threads.run(ranges, [&](int64_t index, int worker) {
-    body(count * index / ranges, count * (index + 1) / ranges, worker);
-  });
+  threads.run(ranges,
+              [&](int64_t index, int worker) { body(count * index / ranges, count * (index + 1) / ranges, worker); });
 }
 
 }  // namespace strop

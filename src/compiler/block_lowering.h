@@ -30,7 +30,8 @@ struct StepInfo {
 class BlockLowering {
  public:
   /// `owner`: the control-flow node whose region this is; null for the model's graph.
-  BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer, const ir::Node* owner);
+  BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer,
+                const ir::Node* owner);
   Result<void> run();
 
   bool is_bound(const Dim& dim) const;
@@ -47,12 +48,13 @@ class BlockLowering {
   plan::TypeDesc lower_type(const Type& type);
   bool is_planned(const Type& type) const;  ///< its size is known before the run
   Result<void> lower_node(ir::NodeId id);
-  Result<bool> lower_view(ir::NodeId id);   ///< true: no step needed
+  Result<bool> lower_view(ir::NodeId id);  ///< true: no step needed
   Result<void> lower_regions(ir::NodeId id, plan::Step& step);
   int32_t lower_attrs(const ops::Attrs& attrs);
   tactics::Problem make_problem(const ir::Node& node) const;
   void choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step, StepInfo& info);
-  void pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice, plan::Variant& variant);
+  void pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice,
+                    plan::Variant& variant);
   int32_t operand(ir::ValueId id, bool packed);
 
   // storage.cpp: where values live
@@ -71,8 +73,8 @@ class BlockLowering {
   const BlockLowering* outer_;
   const ir::Node* owner_;
   std::set<std::string> bound_;
-  std::vector<StepInfo> infos_;           // parallel to the block's steps
-  std::vector<bool> used_unpacked_;       // per constant value: some step reads it as it is
+  std::vector<StepInfo> infos_;      // parallel to the block's steps
+  std::vector<bool> used_unpacked_;  // per constant value: some step reads it as it is
 };
 
 }  // namespace strop::compiler

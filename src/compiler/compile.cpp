@@ -18,7 +18,8 @@ Result<onnx::ImportedModel> import_for(const std::string& model_path, const Comp
   return onnx::import_model(model_path, options.import);
 }
 
-Result<Compiled> compile(const std::string& model_path, const CompileOptions& options, const CompileEnvironment& environment) {
+Result<Compiled> compile(const std::string& model_path, const CompileOptions& options,
+                         const CompileEnvironment& environment) {
   const auto report = [&](std::string_view stage, std::string_view item) {
     if (options.progress) options.progress(stage, item, 0, 0);
   };
@@ -34,7 +35,8 @@ Result<Compiled> compile(const std::string& model_path, const CompileOptions& op
   compiled.imported_nodes = static_cast<int64_t>(model.graph->order().size());
   passes::RunPassesOptions run_options;
   run_options.on_change = [&](const passes::Pass& pass, const ir::Graph&) { report("passes", pass.name); };
-  const passes::PassContext context{route, options.import.catalogue ? *options.import.catalogue : ops::builtin_operators(), environment.threads};
+  const passes::PassContext context{
+      route, options.import.catalogue ? *options.import.catalogue : ops::builtin_operators(), environment.threads};
   STROP_ASSIGN(compiled.passes, passes::run_passes(*model.graph, passes::default_pipeline(), context, run_options));
   model.graph->compact();
   STROP_TRY(environment.cancel.check());

@@ -21,9 +21,9 @@
 namespace strop::compiler {
 
 struct CompileOptions {
-  onnx::ImportOptions import;                        ///< fixed shapes, other outputs
-  std::string route;                                 ///< "knob=value …"
-  std::map<std::string, tactics::Range> ranges;      ///< of symbols, from min/max shapes
+  onnx::ImportOptions import;                    ///< fixed shapes, other outputs
+  std::string route;                             ///< "knob=value …"
+  std::map<std::string, tactics::Range> ranges;  ///< of symbols, from min/max shapes
   std::string precision = "fp32";
   /// stage, item (pass or node), done, total (0: not known); may be empty.
   std::function<void(std::string_view stage, std::string_view item, int64_t done, int64_t total)> progress;
@@ -46,7 +46,8 @@ struct CompileEnvironment {
 /// Every knob that the compiler reads: the catalogue of the command line, the tuner and the record.
 const KnobList& compiler_knobs();
 
-Result<Compiled> compile(const std::string& model_path, const CompileOptions& options, const CompileEnvironment& environment);
+Result<Compiled> compile(const std::string& model_path, const CompileOptions& options,
+                         const CompileEnvironment& environment);
 
 /// Import alone, for inspection and verification.
 Result<onnx::ImportedModel> import_for(const std::string& model_path, const CompileOptions& options);

@@ -19,7 +19,8 @@ int32_t PlanBuilder::weight(const ir::Constant& constant, const std::string& nam
   return it->second;
 }
 
-BlockLowering::BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer, const ir::Node* owner)
+BlockLowering::BlockLowering(PlanBuilder& builder, const ir::Graph& graph, size_t block, const BlockLowering* outer,
+                             const ir::Node* owner)
     : builder_(builder), graph_(graph), index_(block), outer_(outer), owner_(owner) {}
 
 plan::Block& BlockLowering::block() { return builder_.result.plan.blocks[index_]; }
@@ -31,7 +32,9 @@ Result<void> BlockLowering::run() {
   lower_value_types();
   for (const ir::NodeId id : graph_.order()) {
     auto lowered = lower_node(id);
-    if (!lowered.ok()) return in_context(lowered.error(), fmt::format("node '{}'", graph_.node(id).sources.empty() ? "" : graph_.node(id).sources[0]));
+    if (!lowered.ok())
+      return in_context(lowered.error(),
+                        fmt::format("node '{}'", graph_.node(id).sources.empty() ? "" : graph_.node(id).sources[0]));
   }
   place_outputs();
   place_concats();
@@ -44,7 +47,8 @@ Result<void> BlockLowering::run() {
   return {};
 }
 
-// A symbol is bound by the first input dimension that is just the symbol. Regions also see what their outside has bound.
+// A symbol is bound by the first input dimension that is just the symbol. Regions also see what their outside has
+// bound.
 void BlockLowering::bind_symbols() {
   plan::ShapeProgram& shapes = block().shapes;
   for (size_t input = 0; input < graph_.inputs.size(); ++input) {
@@ -162,16 +166,19 @@ tactics::Problem BlockLowering::make_problem(const ir::Node& node) const {
   return problem;
 }
 
-void BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice, plan::Variant& variant) {
+void BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice,
+                                 plan::Variant& variant) {
   for (const tactics::PackRequest& request : choice.tactic->packs(problem, choice.config)) {
     const auto operand = static_cast<size_t>(request.operand);
     const ir::ValueInfo& info = graph_.value(node.inputs[operand]);
     STROP_CHECK(info.constant, "{} packs an operand that is not constant", choice.tactic->name);
-    const auto key = std::pair(info.constant.get(), fmt::format("{}@{} {}", choice.tactic->name, choice.tactic->version, request.recipe));
+    const auto key = std::pair(info.constant.get(),
+                               fmt::format("{}@{} {}", choice.tactic->name, choice.tactic->version, request.recipe));
     const auto [it, inserted] = builder_.packed.try_emplace(key, static_cast<int32_t>(builder_.result.weights.size()));
     if (inserted) {
       Tensor packed = Tensor::uninitialized(DType::U8, {request.bytes});
-      choice.tactic->pack(problem, choice.config, request, info.constant->tensor, {packed.mutable_data<std::byte>(), static_cast<size_t>(request.bytes)});
+      choice.tactic->pack(problem, choice.config, request, info.constant->tensor,
+                          {packed.mutable_data<std::byte>(), static_cast<size_t>(request.bytes)});
       const std::string recipe = info.constant->recipe.empty() ? key.second : info.constant->recipe + "; " + key.second;
       builder_.result.plan.weights.push_back({info.name, DType::U8, {request.bytes}, info.constant->origins, recipe});
       builder_.result.weights.push_back(std::move(packed));
@@ -180,7 +187,8 @@ void BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& p
   }
 }
 
-void BlockLowering::choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step, StepInfo& info) {
+void BlockLowering::choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step,
+                                  StepInfo& info) {
   select::Choice choice = select::choose(problem, builder_.ctx.tactics, builder_.ctx.route);
   plan::Variant variant;
   variant.packed.assign(node.inputs.size(), kNone);
@@ -207,7 +215,8 @@ Result<bool> BlockLowering::lower_view(ir::NodeId id) {
   const ir::ValueInfo& to = graph_.value(node.outputs[0]);
   const Storage base = block().values[static_cast<size_t>(node.inputs[0])].storage;
   const bool placed = from.constant || base == Storage::Arena || base == Storage::Input || base == Storage::View;
-  if (!placed || !is_planned(from.type) || !is_planned(to.type) || bit_width(to.type.tensor.dtype) % 8 != 0) return false;
+  if (!placed || !is_planned(from.type) || !is_planned(to.type) || bit_width(to.type.tensor.dtype) % 8 != 0)
+    return false;
   std::optional<Dim> offset;
   if (node.op->view_offset) {
     offset = node.op->view_offset(node.attrs, from.type.tensor, to.type.tensor);
@@ -253,13 +262,15 @@ Result<void> BlockLowering::lower_node(ir::NodeId id) {
   step.onnx_nodes = node.sources;
   for (const ops::LateField& late : node.late) step.late.push_back({late.field, late.operand});
   bool planned = !node.op->has_regions && node.late.empty();
-  for (const ir::ValueId value : node.inputs) planned = planned && (value == ir::kNone || is_planned(graph_.value(value).type));
+  for (const ir::ValueId value : node.inputs)
+    planned = planned && (value == ir::kNone || is_planned(graph_.value(value).type));
   for (const ir::ValueId value : node.outputs) planned = planned && is_planned(graph_.value(value).type);
   step.kind = planned ? plan::StepKind::Launch : plan::StepKind::Generic;
   tactics::Problem problem = make_problem(node);
   if (!planned) problem.constants.clear();  // prepared at run time: nothing can be packed ahead
   const auto ranked = [](const Type& type) { return type.is_none() || (type.is_tensor() && type.tensor.has_rank()); };
-  const bool choosable = planned || (node.late.empty() && !node.op->has_regions && std::all_of(problem.inputs.begin(), problem.inputs.end(), ranked) &&
+  const bool choosable = planned || (node.late.empty() && !node.op->has_regions &&
+                                     std::all_of(problem.inputs.begin(), problem.inputs.end(), ranked) &&
                                      std::all_of(problem.outputs.begin(), problem.outputs.end(), ranked));
   if (choosable) choose_tactic(node, problem, step, info);
   if (!planned) {
@@ -283,7 +294,8 @@ Result<Lowered> lower(const ir::Graph& graph, const LowerContext& ctx) {
   builder.result.plan.blocks.emplace_back();
   BlockLowering main(builder, graph, 0, nullptr, nullptr);
   STROP_TRY(main.run());
-  for (const plan::Block& block : builder.result.plan.blocks) builder.result.stats.steps += static_cast<int64_t>(block.steps.size());
+  for (const plan::Block& block : builder.result.plan.blocks)
+    builder.result.stats.steps += static_cast<int64_t>(block.steps.size());
   STROP_TRY(plan::verify(builder.result.plan));
   return std::move(builder.result);
 }

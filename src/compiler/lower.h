@@ -24,15 +24,15 @@ struct LowerContext {
 /// Counts that inspection prints.
 struct LowerStats {
   int64_t steps = 0;
-  int64_t reference_steps = 0;     ///< run by the operator's own evaluation
-  int64_t generic_steps = 0;       ///< shapes known only at run time
-  int64_t views = 0;               ///< values that needed no step
-  int64_t in_place = 0;            ///< values that overwrite an operand
+  int64_t reference_steps = 0;  ///< run by the operator's own evaluation
+  int64_t generic_steps = 0;    ///< shapes known only at run time
+  int64_t views = 0;            ///< values that needed no step
+  int64_t in_place = 0;         ///< values that overwrite an operand
 };
 
 struct Lowered {
   plan::Plan plan;
-  std::vector<Tensor> weights;     ///< parallel to plan.weights
+  std::vector<Tensor> weights;  ///< parallel to plan.weights
   LowerStats stats;
 };
 

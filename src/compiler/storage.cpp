@@ -6,7 +6,8 @@
 namespace strop::compiler {
 namespace {
 
-constexpr Knob<bool> kInPlace{{.name = "plan.in_place", .help = "let a step overwrite an operand that nobody reads again"}};
+constexpr Knob<bool> kInPlace{
+    {.name = "plan.in_place", .help = "let a step overwrite an operand that nobody reads again"}};
 constexpr Knob<bool> kConcatViews{
     {.name = "plan.concat_views", .help = "let producers write straight into the concatenation that reads them"}};
 
@@ -18,7 +19,8 @@ using plan::Storage;
 std::vector<const KnobInfo*> lower_knobs() { return {&kInPlace.info, &kConcatViews.info}; }
 
 int32_t BlockLowering::root(int32_t value) const {
-  while (block().values[static_cast<size_t>(value)].storage == Storage::View) value = block().values[static_cast<size_t>(value)].base;
+  while (block().values[static_cast<size_t>(value)].storage == Storage::View)
+    value = block().values[static_cast<size_t>(value)].base;
   return value;
 }
 
@@ -31,12 +33,13 @@ std::vector<int32_t> BlockLowering::last_uses() const {
       }
     }
   }
-  for (const plan::PortDesc& port : block().outputs) last[static_cast<size_t>(root(port.value))] = static_cast<int32_t>(block().steps.size());
+  for (const plan::PortDesc& port : block().outputs)
+    last[static_cast<size_t>(root(port.value))] = static_cast<int32_t>(block().steps.size());
   return last;
 }
 
-// The producer of an output writes the caller's buffer directly, unless the value is an input, a constant, a view or already
-// another output: those are copied.
+// The producer of an output writes the caller's buffer directly, unless the value is an input, a constant, a view or
+// already another output: those are copied.
 void BlockLowering::place_outputs() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const ir::Port& port = graph_.outputs[i];
@@ -80,8 +83,8 @@ bool BlockLowering::can_join_concat(int32_t value, size_t step) const {
   return desc.storage == Storage::Arena && std::count(inputs.begin(), inputs.end(), value) == 1;
 }
 
-// Operands of a concatenation along the outermost axis of more than one element lie one after the other in the result: they
-// become views of it, and those that cannot are copied there.
+// Operands of a concatenation along the outermost axis of more than one element lie one after the other in the result:
+// they become views of it, and those that cannot are copied there.
 bool BlockLowering::place_concat(size_t index) {
   plan::Step step = block().steps[index];
   const ir::Node& node = graph_.node(infos_[index].node);
@@ -151,7 +154,8 @@ void BlockLowering::place_in_place() {
       if (block().values[static_cast<size_t>(base)].storage != Storage::Arena || base == root(result)) continue;
       if (in.type.dtype != out.type.dtype || in.type.dims != out.type.dims) continue;
       if (last[static_cast<size_t>(base)] != static_cast<int32_t>(i)) continue;
-      const bool read_twice = std::count_if(step.inputs.begin(), step.inputs.end(), [&](int32_t v) { return v != kNone && root(v) == base; }) > 1;
+      const bool read_twice = std::count_if(step.inputs.begin(), step.inputs.end(),
+                                            [&](int32_t v) { return v != kNone && root(v) == base; }) > 1;
       const bool packed = !step.variants.empty() && step.variants[0].packed[k] != kNone;
       if (read_twice || packed) continue;
       const int32_t result_last = last[static_cast<size_t>(result)];

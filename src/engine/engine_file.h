@@ -26,28 +26,30 @@ using EngineRecord = std::map<std::string, std::string>;
 /// An engine in memory.
 struct EngineImage {
   std::shared_ptr<const plan::Plan> plan;
-  std::vector<Tensor> weights;   ///< parallel to plan->weights; after reading, views of the mapped file
-  EngineRecord record;                 ///< "model_digest", "fingerprint", "route", "timing_cache_digest", "accuracy", …
+  std::vector<Tensor> weights;  ///< parallel to plan->weights; after reading, views of the mapped file
+  EngineRecord record;          ///< "model_digest", "fingerprint", "route", "timing_cache_digest", "accuracy", …
 };
 
 /// Digests of an engine.
 struct Digests {
-  Digest plan;   ///< steps, kernels and weights: what runs
-  Digest file;   ///< everything
+  Digest plan;  ///< steps, kernels and weights: what runs
+  Digest file;  ///< everything
 };
 
 struct WriteOptions {
-  std::string signing_key;   ///< raw Ed25519 private key (32 bytes); empty: unsigned
+  std::string signing_key;  ///< raw Ed25519 private key (32 bytes); empty: unsigned
 };
 
 /// Writes atomically: temporary file, sync, rename. Returns the digests.
-Result<Digests> write_engine(const EngineImage& image, const std::string& path, Threads& threads, const WriteOptions& options = {});
+Result<Digests> write_engine(const EngineImage& image, const std::string& path, Threads& threads,
+                             const WriteOptions& options = {});
 
 /// The digests that write_engine would give.
 Digests engine_digests(const EngineImage& image, Threads& threads);
 
 struct ReadOptions {
-  std::string required_key;  ///< raw Ed25519 public key (32 bytes): a valid signature by it is required; empty: not looked at
+  std::string
+      required_key;  ///< raw Ed25519 public key (32 bytes): a valid signature by it is required; empty: not looked at
 };
 
 struct ReadEngine {

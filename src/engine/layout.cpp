@@ -11,7 +11,8 @@ Digest section_digest(std::span<const std::byte> bytes, Threads& threads) {
   std::vector<Digest> chunks(static_cast<size_t>((size + kDigestChunk - 1) / kDigestChunk));
   threads.run(static_cast<int64_t>(chunks.size()), [&](int64_t i, int) {
     const auto begin = static_cast<size_t>(i * kDigestChunk);
-    chunks[static_cast<size_t>(i)] = sha256(bytes.subspan(begin, std::min(bytes.size() - begin, static_cast<size_t>(kDigestChunk))));
+    chunks[static_cast<size_t>(i)] =
+        sha256(bytes.subspan(begin, std::min(bytes.size() - begin, static_cast<size_t>(kDigestChunk))));
   });
   return sha256(std::as_bytes(std::span(chunks)));
 }

@@ -11,28 +11,29 @@
 namespace strop::engine {
 
 enum class SectionKind : uint32_t { Plan = 1, Notes = 2, Record = 3, Weights = 4 };
-inline constexpr std::array kSections = {SectionKind::Plan, SectionKind::Notes, SectionKind::Record, SectionKind::Weights};
-inline constexpr uint32_t kFlagSigned = 1;       ///< a 64-byte Ed25519 signature of the header digest ends the file
+inline constexpr std::array kSections = {SectionKind::Plan, SectionKind::Notes, SectionKind::Record,
+                                         SectionKind::Weights};
+inline constexpr uint32_t kFlagSigned = 1;  ///< a 64-byte Ed25519 signature of the header digest ends the file
 inline constexpr int64_t kSignatureBytes = 64;
 
 struct FileHeader {
   char magic[8];
   uint32_t version;
   uint32_t section_count;
-  uint64_t file_size;             ///< signature included
+  uint64_t file_size;  ///< signature included
   uint32_t flags;
-  uint32_t reserved;              ///< 0
-  uint8_t digest[32];             ///< SHA-256 of the header before this field, then of the section table
+  uint32_t reserved;   ///< 0
+  uint8_t digest[32];  ///< SHA-256 of the header before this field, then of the section table
 };
 static_assert(sizeof(FileHeader) == 64);
 
 struct SectionEntry {
   uint32_t kind;
-  uint32_t reserved;              ///< 0
-  uint64_t offset;                ///< a multiple of kSectionAlignment
+  uint32_t reserved;  ///< 0
+  uint64_t offset;    ///< a multiple of kSectionAlignment
   uint64_t size;
-  uint64_t reserved2;             ///< 0
-  uint8_t digest[32];             ///< section_digest of the bytes
+  uint64_t reserved2;  ///< 0
+  uint8_t digest[32];  ///< section_digest of the bytes
 };
 static_assert(sizeof(SectionEntry) == 64);
 

@@ -40,7 +40,9 @@ plan::TypeDesc type(const fb::TypeDesc* from) {
 
 std::vector<plan::ShapeCheck> checks(const flatbuffers::Vector<const fb::ShapeCheck*>* list) {
   std::vector<plan::ShapeCheck> to;
-  each(list, [&](const fb::ShapeCheck& check) { to.push_back({check.a(), static_cast<plan::Relation>(check.relation()), check.b()}); });
+  each(list, [&](const fb::ShapeCheck& check) {
+    to.push_back({check.a(), static_cast<plan::Relation>(check.relation()), check.b()});
+  });
   return to;
 }
 
@@ -68,7 +70,8 @@ plan::Step step(const fb::Step& from) {
   each(from.late(), [&](const fb::LateDesc& late) { to.late.push_back({text(late.field()), late.operand()}); });
   to.blocks = numbers(from.blocks());
   each(from.variants(), [&](const fb::Variant& variant) {
-    to.variants.push_back({checks(variant.when()), text(variant.tactic()), variant.tactic_version(), text(variant.config()), numbers(variant.packed())});
+    to.variants.push_back({checks(variant.when()), text(variant.tactic()), variant.tactic_version(),
+                           text(variant.config()), numbers(variant.packed())});
   });
   to.device = from.device();
   to.stream = from.stream();
@@ -89,7 +92,9 @@ plan::Block block(const fb::Block& from) {
   each(from.instrs(), [&](const fb::ShapeInstr& instr) {
     to.shapes.instrs.push_back({static_cast<plan::ShapeOp>(instr.op()), instr.value(), instr.a(), instr.b()});
   });
-  each(from.bindings(), [&](const fb::SymbolBinding& item) { to.bindings.push_back({item.symbol(), item.input(), item.axis()}); });
+  each(from.bindings(), [&](const fb::SymbolBinding& item) {
+    to.bindings.push_back({item.symbol(), item.input(), item.axis()});
+  });
   to.inherited = numbers(from.inherited());
   each(from.ranges(), [&](const fb::SymbolRange& range) { to.ranges.push_back({range.min(), range.max()}); });
   to.checks = checks(from.checks());
@@ -112,10 +117,13 @@ Result<DecodedPlan> decode_plan(std::span<const std::byte> bytes) {
   if (!verified<fb::Plan>(bytes)) return error(ErrorCode::InvalidEngine, "the plan section is damaged");
   const auto* from = flatbuffers::GetRoot<fb::Plan>(bytes.data());
   DecodedPlan to;
-  each(from->devices(), [&](const fb::DeviceDesc& device) { to.plan.devices.push_back({text(device.kind()), text(device.target())}); });
+  each(from->devices(), [&](const fb::DeviceDesc& device) {
+    to.plan.devices.push_back({text(device.kind()), text(device.target())});
+  });
   each(from->blocks(), [&](const fb::Block& item) { to.plan.blocks.push_back(block(item)); });
   each(from->weights(), [&](const fb::WeightDesc& weight) {
-    to.plan.weights.push_back({text(weight.name()), static_cast<DType>(weight.dtype()), numbers(weight.dims()), texts(weight.origins()), text(weight.recipe())});
+    to.plan.weights.push_back({text(weight.name()), static_cast<DType>(weight.dtype()), numbers(weight.dims()),
+                               texts(weight.origins()), text(weight.recipe())});
     to.places.push_back({weight.offset(), weight.bytes()});
   });
   each(from->attrs(), [&](const fb::AttrList& list) {
@@ -140,7 +148,8 @@ Result<void> decode_notes(std::span<const std::byte> bytes, plan::Plan& plan) {
       step.why = text(note->why());
       each(note->candidates(), [&](const fb::Candidate& candidate) {
         const auto measured = [](double value) { return value < 0 ? std::optional<double>() : value; };
-        step.candidates.push_back({text(candidate.tactic()), text(candidate.config()), measured(candidate.time_us()), measured(candidate.spread_us()), text(candidate.refused())});
+        step.candidates.push_back({text(candidate.tactic()), text(candidate.config()), measured(candidate.time_us()),
+                                   measured(candidate.spread_us()), text(candidate.refused())});
       });
     }
   }

@@ -16,7 +16,8 @@ class Encoder {
 
   Offset<fb::Plan> plan(const plan::Plan& plan, const std::vector<WeightPlace>& places) {
     std::vector<Offset<fb::DeviceDesc>> devices;
-    for (const auto& device : plan.devices) devices.push_back(fb::CreateDeviceDesc(out_, text(device.kind), text(device.target)));
+    for (const auto& device : plan.devices)
+      devices.push_back(fb::CreateDeviceDesc(out_, text(device.kind), text(device.target)));
     std::vector<Offset<fb::Block>> blocks;
     for (const auto& item : plan.blocks) blocks.push_back(block(item));
     std::vector<Offset<fb::WeightDesc>> weights;
@@ -41,15 +42,15 @@ class Encoder {
   Offset<fb::TypeDesc> type(const plan::TypeDesc& type) {
     const auto dims = out_.CreateVector(type.dims ? *type.dims : std::vector<int32_t>{});
     const auto element = text(type.element);
-    return fb::CreateTypeDesc(out_, static_cast<uint8_t>(type.kind), static_cast<uint8_t>(type.dtype), type.dims.has_value(), dims,
-                              type.layout.blocked_axis, type.layout.block, element);
+    return fb::CreateTypeDesc(out_, static_cast<uint8_t>(type.kind), static_cast<uint8_t>(type.dtype),
+                              type.dims.has_value(), dims, type.layout.blocked_axis, type.layout.block, element);
   }
 
   Offset<fb::ValueDesc> value(const plan::ValueDesc& value) {
     const auto name = text(value.name);
     const auto described = type(value.type);
-    return fb::CreateValueDesc(out_, name, described, static_cast<uint8_t>(value.storage), value.index, value.base, value.offset_elements,
-                               value.pitch, value.device, value.in_place);
+    return fb::CreateValueDesc(out_, name, described, static_cast<uint8_t>(value.storage), value.index, value.base,
+                               value.offset_elements, value.pitch, value.device, value.in_place);
   }
 
   static std::vector<fb::ShapeCheck> checks(const std::vector<plan::ShapeCheck>& list) {
@@ -76,8 +77,8 @@ class Encoder {
     const auto late_list = out_.CreateVector(late);
     const auto blocks = out_.CreateVector(step.blocks);
     const auto variant_list = out_.CreateVector(variants);
-    return fb::CreateStep(out_, static_cast<uint8_t>(step.kind), op, step.attrs, inputs, outputs, late_list, blocks, variant_list, step.device,
-                          step.stream, step.event);
+    return fb::CreateStep(out_, static_cast<uint8_t>(step.kind), op, step.attrs, inputs, outputs, late_list, blocks,
+                          variant_list, step.device, step.stream, step.event);
   }
 
   Offset<flatbuffers::Vector<Offset<fb::PortDesc>>> ports(const std::vector<plan::PortDesc>& list) {
@@ -91,7 +92,8 @@ class Encoder {
 
   Offset<fb::Block> block(const plan::Block& block) {
     std::vector<fb::ShapeInstr> instrs;
-    for (const auto& instr : block.shapes.instrs) instrs.emplace_back(static_cast<uint8_t>(instr.op), instr.value, instr.a, instr.b);
+    for (const auto& instr : block.shapes.instrs)
+      instrs.emplace_back(static_cast<uint8_t>(instr.op), instr.value, instr.a, instr.b);
     std::vector<fb::SymbolBinding> bindings;
     for (const auto& binding : block.bindings) bindings.emplace_back(binding.symbol, binding.input, binding.axis);
     std::vector<fb::SymbolRange> ranges;
@@ -110,8 +112,8 @@ class Encoder {
     const auto inputs = ports(block.inputs);
     const auto outputs = ports(block.outputs);
     const auto value_list = out_.CreateVector(values);
-    return fb::CreateBlock(out_, name, symbols, instr_list, binding_list, inherited, range_list, check_list, inputs, outputs, value_list,
-                           out_.CreateVector(steps));
+    return fb::CreateBlock(out_, name, symbols, instr_list, binding_list, inherited, range_list, check_list, inputs,
+                           outputs, value_list, out_.CreateVector(steps));
   }
 
   Offset<fb::WeightDesc> weight(const plan::WeightDesc& weight, const WeightPlace& place) {
@@ -119,7 +121,8 @@ class Encoder {
     const auto dims = out_.CreateVector(weight.dims);
     const auto origins = texts(weight.origins);
     const auto recipe = text(weight.recipe);
-    return fb::CreateWeightDesc(out_, name, static_cast<uint8_t>(weight.dtype), dims, origins, recipe, place.offset, place.bytes);
+    return fb::CreateWeightDesc(out_, name, static_cast<uint8_t>(weight.dtype), dims, origins, recipe, place.offset,
+                                place.bytes);
   }
 
   Offset<fb::AttrList> attr_list(const std::vector<plan::AttrDesc>& list) {
@@ -161,7 +164,8 @@ std::vector<std::byte> encode_notes(const plan::Plan& plan) {
         const auto tactic = builder.CreateSharedString(candidate.tactic);
         const auto config = builder.CreateSharedString(candidate.config);
         const auto refused = builder.CreateSharedString(candidate.refused);
-        candidates.push_back(fb::CreateCandidate(builder, tactic, config, candidate.time_us.value_or(-1), candidate.spread_us.value_or(-1), refused));
+        candidates.push_back(fb::CreateCandidate(builder, tactic, config, candidate.time_us.value_or(-1),
+                                                 candidate.spread_us.value_or(-1), refused));
       }
       const auto node_list = builder.CreateVector(nodes);
       const auto why = builder.CreateSharedString(step.why);

@@ -15,7 +15,8 @@ Error damaged(std::string_view what) { return error(ErrorCode::InvalidEngine, "{
 
 class Reader {
  public:
-  Reader(std::shared_ptr<const MappedFile> file, Threads& threads) : file_(std::move(file)), bytes_(file_->bytes()), threads_(threads) {}
+  Reader(std::shared_ptr<const MappedFile> file, Threads& threads)
+      : file_(std::move(file)), bytes_(file_->bytes()), threads_(threads) {}
 
   Result<ReadEngine> read(const ReadOptions& options) {
     STROP_TRY(read_header());
@@ -38,26 +39,33 @@ class Reader {
 
  private:
   Result<void> read_header() {
-    if (bytes_.size() < sizeof(kMagic) || std::memcmp(bytes_.data(), kMagic, sizeof(kMagic)) != 0) return damaged("this is not a Strop engine");
+    if (bytes_.size() < sizeof(kMagic) || std::memcmp(bytes_.data(), kMagic, sizeof(kMagic)) != 0)
+      return damaged("this is not a Strop engine");
     if (bytes_.size() < sizeof(FileHeader)) return damaged("the file is truncated within its header");
     std::memcpy(&header_, bytes_.data(), sizeof(header_));
     if (header_.version != kFormatVersion) {
-      return error(ErrorCode::InvalidEngine, "it has format version {}, this Strop reads version {}: {}", header_.version, kFormatVersion,
+      return error(ErrorCode::InvalidEngine, "it has format version {}, this Strop reads version {}: {}",
+                   header_.version, kFormatVersion,
                    header_.version > kFormatVersion ? "use the newer Strop that made it" : "build the engine again");
     }
     if (header_.file_size != bytes_.size()) {
-      return error(ErrorCode::InvalidEngine, "it should have {} bytes and has {}: it is truncated or was appended to", header_.file_size, bytes_.size());
+      return error(ErrorCode::InvalidEngine, "it should have {} bytes and has {}: it is truncated or was appended to",
+                   header_.file_size, bytes_.size());
     }
     if (header_.section_count != kSections.size()) return damaged("its section table is damaged");
-    if (bytes_.size() < sizeof(header_) + sizeof(table_)) return damaged("the file is truncated within its section table");
+    if (bytes_.size() < sizeof(header_) + sizeof(table_))
+      return damaged("the file is truncated within its section table");
     std::memcpy(table_.data(), bytes_.data() + sizeof(header_), sizeof(table_));
     digests_.file = header_digest(header_, table_);
-    if (!std::equal(digests_.file.bytes.begin(), digests_.file.bytes.end(), header_.digest)) return damaged("its header is damaged (digest mismatch)");
+    if (!std::equal(digests_.file.bytes.begin(), digests_.file.bytes.end(), header_.digest))
+      return damaged("its header is damaged (digest mismatch)");
     if (header_.flags > kFlagSigned || header_.reserved != 0) return damaged("its header has unknown flags");
     return {};
   }
 
-  int64_t payload_end() const { return static_cast<int64_t>(header_.file_size) - (header_.flags & kFlagSigned ? kSignatureBytes : 0); }
+  int64_t payload_end() const {
+    return static_cast<int64_t>(header_.file_size) - (header_.flags & kFlagSigned ? kSignatureBytes : 0);
+  }
 
   // Sections follow one another in order, with zeros between them and nothing else in the file.
   Result<void> check_table() {
@@ -65,10 +73,13 @@ class Reader {
     for (size_t i = 0; i < table_.size(); ++i) {
       const SectionEntry& entry = table_[i];
       const auto limit = static_cast<uint64_t>(std::max<int64_t>(payload_end(), 0));
-      const bool fits = entry.offset >= end && entry.offset - end < static_cast<uint64_t>(kSectionAlignment) && entry.offset <= limit && entry.size <= limit - entry.offset;
-      if (entry.kind != static_cast<uint32_t>(kSections[i]) || entry.offset % kSectionAlignment != 0 || !fits) return damaged("its section table is damaged");
+      const bool fits = entry.offset >= end && entry.offset - end < static_cast<uint64_t>(kSectionAlignment) &&
+                        entry.offset <= limit && entry.size <= limit - entry.offset;
+      if (entry.kind != static_cast<uint32_t>(kSections[i]) || entry.offset % kSectionAlignment != 0 || !fits)
+        return damaged("its section table is damaged");
       const auto gap = bytes_.subspan(end, entry.offset - end);
-      if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; })) return damaged("bytes between its sections are damaged");
+      if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; }))
+        return damaged("bytes between its sections are damaged");
       end = entry.offset + entry.size;
     }
     if (static_cast<int64_t>(end) != payload_end()) return damaged("its section table is damaged");
@@ -94,7 +105,8 @@ class Reader {
     if (options.required_key.empty()) return {};
     if (!(header_.flags & kFlagSigned)) return damaged("it carries no signature, and one is required");
     const auto tail = bytes_.last(static_cast<size_t>(kSignatureBytes));
-    return check_signature(options.required_key, {reinterpret_cast<const char*>(tail.data()), tail.size()}, digests_.file);
+    return check_signature(options.required_key, {reinterpret_cast<const char*>(tail.data()), tail.size()},
+                           digests_.file);
   }
 
   Result<void> read_record(EngineRecord& record) const {
@@ -111,11 +123,13 @@ class Reader {
 
   Result<Tensor> read_weight(const plan::WeightDesc& desc, const WeightPlace& place) const {
     const auto all = section(SectionKind::Weights);
-    if (place.offset > all.size() || place.bytes > all.size() - place.offset || place.offset % kWeightAlignment != 0) return damaged("it lies outside the weights section");
+    if (place.offset > all.size() || place.bytes > all.size() - place.offset || place.offset % kWeightAlignment != 0)
+      return damaged("it lies outside the weights section");
     const auto bytes = all.subspan(place.offset, place.bytes);
     const int64_t count = element_count(desc.dims);
     if (desc.dtype == DType::String) return read_strings(desc, bytes, count);
-    if (byte_size(desc.dtype, count) != static_cast<int64_t>(bytes.size())) return damaged("its size does not fit its type");
+    if (byte_size(desc.dtype, count) != static_cast<int64_t>(bytes.size()))
+      return damaged("its size does not fit its type");
     return Tensor::view(desc.dtype, desc.dims, bytes.data(), file_);
   }
 

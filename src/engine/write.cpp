@@ -70,7 +70,8 @@ Digest streamed_digest(const Weights& weights) {
   int64_t filled = 0;
   const auto sink = [&](std::span<const std::byte> part) -> Result<void> {
     while (!part.empty()) {
-      const auto take = static_cast<size_t>(std::min<int64_t>(kDigestChunk - filled, static_cast<int64_t>(part.size())));
+      const auto take =
+          static_cast<size_t>(std::min<int64_t>(kDigestChunk - filled, static_cast<int64_t>(part.size())));
       hash.update(part.first(take));
       filled += static_cast<int64_t>(take);
       part = part.subspan(take);
@@ -133,9 +134,12 @@ Digests digests_of(const Prepared& prepared) {
 
 }  // namespace
 
-Digests engine_digests(const EngineImage& image, Threads& threads) { return digests_of(prepare(image, threads, false)); }
+Digests engine_digests(const EngineImage& image, Threads& threads) {
+  return digests_of(prepare(image, threads, false));
+}
 
-Result<Digests> write_engine(const EngineImage& image, const std::string& path, Threads& threads, const WriteOptions& options) {
+Result<Digests> write_engine(const EngineImage& image, const std::string& path, Threads& threads,
+                             const WriteOptions& options) {
   const Prepared prepared = prepare(image, threads, !options.signing_key.empty());
   const Digests digests = digests_of(prepared);
   std::string signature;
@@ -148,7 +152,8 @@ Result<Digests> write_engine(const EngineImage& image, const std::string& path, 
   const std::array<std::span<const std::byte>, 3> small = {prepared.plan, prepared.notes, bytes_of(prepared.record)};
   const std::string zeros(static_cast<size_t>(kSectionAlignment), '\0');
   for (size_t i = 0; i < kSections.size(); ++i) {
-    STROP_TRY(file.append(std::string_view(zeros).substr(0, prepared.table[i].offset - static_cast<uint64_t>(file.size()))));
+    STROP_TRY(
+        file.append(std::string_view(zeros).substr(0, prepared.table[i].offset - static_cast<uint64_t>(file.size()))));
     if (kSections[i] == SectionKind::Weights) {
       STROP_TRY(stream(prepared.weights, [&](std::span<const std::byte> part) { return file.append(part); }));
     } else {

@@ -16,7 +16,8 @@ class Evaluator {
   std::optional<Tensor> value(ValueId id, int depth) {
     if (id == kNone) return std::nullopt;
     const ValueInfo& info = graph_.value(id);
-    if (info.constant) return info.constant->tensor.count() <= kMaxElements ? std::optional(info.constant->tensor) : std::nullopt;
+    if (info.constant)
+      return info.constant->tensor.count() <= kMaxElements ? std::optional(info.constant->tensor) : std::nullopt;
     if (info.known) {
       if (auto found = known_contents(info)) return found;
     }
@@ -27,7 +28,8 @@ class Evaluator {
  private:
   static std::optional<Tensor> known_contents(const ValueInfo& info) {
     const auto values = as_constants(*info.known);
-    if (!values || !info.type.is_tensor() || !info.type.tensor.has_rank() || info.type.tensor.rank() > 1) return std::nullopt;
+    if (!values || !info.type.is_tensor() || !info.type.tensor.has_rank() || info.type.tensor.rank() > 1)
+      return std::nullopt;
     std::vector<int64_t> dims;
     if (info.type.tensor.rank() == 1) dims.push_back(static_cast<int64_t>(values->size()));
     return store_i64(info.type.tensor.dtype, std::move(dims), *values);
@@ -58,6 +60,8 @@ class Evaluator {
 
 }  // namespace
 
-std::optional<Tensor> small_value(const Graph& graph, ValueId value) { return Evaluator(graph).value(value, kMaxDepth); }
+std::optional<Tensor> small_value(const Graph& graph, ValueId value) {
+  return Evaluator(graph).value(value, kMaxDepth);
+}
 
 }  // namespace strop::ir

@@ -121,7 +121,8 @@ Result<void> bind_name(Scope& scope, std::string_view name, ir::ValueId value) {
   const auto found = scope.declared.find(name);
   if (found == scope.declared.end()) return {};
   const TypeProto& declared = *found->second;
-  // Within a branch ranks may contradict: exporters write both ways out where one can never run (fixed input shapes show it).
+  // Within a branch ranks may contradict: exporters write both ways out where one can never run (fixed input shapes
+  // show it).
   const bool within = !scope.path.empty();
   const auto checked = check_declared(declared, info.type, !within);
   if (!checked.ok()) return error(checked.error().code, "value {} {}", quote(name), checked.error().message);

@@ -8,8 +8,8 @@
 #include "onnx/graph_import.h"
 #include "onnx/names.h"
 #include "onnx/structure.h"
-#include "tensor/dim_overflow.h"
 #include "ops/sequence/sequence.h"
+#include "tensor/dim_overflow.h"
 
 namespace strop::onnx {
 namespace {
@@ -43,7 +43,8 @@ Error unknown_output(const Scope& scope, const std::string& name) {
                did_you_mean(name, names));
 }
 
-/// A model may declare as an output what an optional holds; the output is then the content, and an empty optional the run's error.
+/// A model may declare as an output what an optional holds; the output is then the content, and an empty optional the
+/// run's error.
 Result<ir::ValueId> as_declared(Scope& scope, std::string_view name, ir::ValueId id) {
   const auto declared = scope.declared.find(name);
   const bool holds = scope.graph.value(id).type.kind == TypeKind::Optional;

@@ -97,7 +97,8 @@ void parse_dim(std::string_view bytes, WireStatus& status, std::vector<DimProto>
       case 2:
         dim.param = r.text();
         // "?" and the like say that a dimension is unknown, not that two of them are equal.
-        if (std::none_of(dim.param.begin(), dim.param.end(), [](unsigned char c) { return std::isalnum(c); })) dim.param = {};
+        if (std::none_of(dim.param.begin(), dim.param.end(), [](unsigned char c) { return std::isalnum(c); }))
+          dim.param = {};
         break;
       default: r.skip();
     }

@@ -40,10 +40,10 @@ bool equal(const FieldValue& a, const FieldValue& b);
 template <class S, class T>
 struct Field {
   std::string_view name;
-  T S::* member;
+  T S::*member;
 };
 template <class S, class T>
-constexpr Field<S, T> field(std::string_view name, T S::* member) {
+constexpr Field<S, T> field(std::string_view name, T S::*member) {
   return {name, member};
 }
 
@@ -79,9 +79,9 @@ Result<void> set_field(std::string_view name, T& target, const FieldValue& value
     }
     return field_error(name, value);
   } else {
-    using Stored = std::conditional_t<std::is_same_v<T, bool>, bool,
-                                      std::conditional_t<std::is_integral_v<T>, int64_t,
-                                                         std::conditional_t<std::is_floating_point_v<T>, double, T>>>;
+    using Stored = std::conditional_t<
+        std::is_same_v<T, bool>, bool,
+        std::conditional_t<std::is_integral_v<T>, int64_t, std::conditional_t<std::is_floating_point_v<T>, double, T>>>;
     const auto* stored = std::get_if<Stored>(&value);
     if (!stored) return field_error(name, value);
     target = static_cast<T>(*stored);
@@ -101,23 +101,26 @@ struct AttrsModel {
 template <class S>
 const AttrsModel* attrs_model() {
   static constexpr AttrsModel kModel = {
-      [] {
-        return std::apply([](const auto&... f) { return std::vector<std::string_view>{f.name...}; }, S::fields);
-      },
+      [] { return std::apply([](const auto&... f) { return std::vector<std::string_view>{f.name...}; }, S::fields); },
       [](const void* attrs, size_t index) {
         FieldValue value;
         size_t i = 0;
-        std::apply([&](const auto&... f) {
-          ((i++ == index ? void(value = get_field(static_cast<const S*>(attrs)->*f.member)) : void()), ...);
-        }, S::fields);
+        std::apply(
+            [&](const auto&... f) {
+              ((i++ == index ? void(value = get_field(static_cast<const S*>(attrs)->*f.member)) : void()), ...);
+            },
+            S::fields);
         return value;
       },
       [](void* attrs, size_t index, const FieldValue& value) -> Result<void> {
         Result<void> result;
         size_t i = 0;
-        std::apply([&](const auto&... f) {
-          ((i++ == index ? void(result = set_field(f.name, static_cast<S*>(attrs)->*f.member, value)) : void()), ...);
-        }, S::fields);
+        std::apply(
+            [&](const auto&... f) {
+              ((i++ == index ? void(result = set_field(f.name, static_cast<S*>(attrs)->*f.member, value)) : void()),
+               ...);
+            },
+            S::fields);
         return result;
       },
       [](const void* attrs) -> std::shared_ptr<void> { return std::make_shared<S>(*static_cast<const S*>(attrs)); },
@@ -137,7 +140,7 @@ class Attrs {
  public:
   Attrs() : Attrs(NoAttrs{}) {}
   template <class S>
-    requires requires { S::fields; }
+  requires requires { S::fields; }
   Attrs(S attrs)  // NOLINT(google-explicit-constructor)
       : model_(detail::attrs_model<S>()), data_(std::make_shared<S>(std::move(attrs))) {}
 

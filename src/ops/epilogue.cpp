@@ -5,7 +5,9 @@
 namespace strop::ops {
 namespace {
 
-const ScalarInstr& at(const ScalarProgram& program, int32_t index) { return program.instrs[static_cast<size_t>(index)]; }
+const ScalarInstr& at(const ScalarProgram& program, int32_t index) {
+  return program.instrs[static_cast<size_t>(index)];
+}
 
 // Follows additions from the last instruction down to the sum; the other operand of each must be a program operand.
 bool collect_additions(const ScalarProgram& program, int32_t index, std::vector<int32_t>& added) {
@@ -22,7 +24,9 @@ bool collect_additions(const ScalarProgram& program, int32_t index, std::vector<
   return false;
 }
 
-double constant_value(const ScalarInstr& instr) { return is_float(instr.dtype) ? instr.number : static_cast<double>(instr.integer); }
+double constant_value(const ScalarInstr& instr) {
+  return is_float(instr.dtype) ? instr.number : static_cast<double>(instr.integer);
+}
 
 // Element strides of an operand that broadcasts to `dims`: 0 along broadcast axes.
 std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& operand, const std::vector<int64_t>& dims) {
@@ -36,7 +40,8 @@ std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& operand, cons
   return strides;
 }
 
-ScalarValue load_broadcast(const Tensor& operand, const std::vector<int64_t>& strides, const std::vector<int64_t>& dims, int64_t index) {
+ScalarValue load_broadcast(const Tensor& operand, const std::vector<int64_t>& strides, const std::vector<int64_t>& dims,
+                           int64_t index) {
   int64_t offset = 0;
   for (size_t axis = dims.size(); axis-- > 0;) {
     offset += index % dims[axis] * strides[axis];
@@ -118,18 +123,23 @@ std::optional<EpilogueOperand> classify_epilogue_operand(const Dims& operand, co
 Result<DType> infer_epilogue(const ScalarProgram& program, const TensorType& result, std::span<const Type> operands) {
   if (program.empty()) return result.dtype;
   if (auto valid = verify(program); !valid.ok()) return valid.error();
-  if (program.outputs.size() != 1) return error(ErrorCode::InvalidModel, "(E1) an epilogue has one output, not {}", program.outputs.size());
+  if (program.outputs.size() != 1)
+    return error(ErrorCode::InvalidModel, "(E1) an epilogue has one output, not {}", program.outputs.size());
   if (static_cast<size_t>(program.input_count) > operands.size() + 1) {
-    return error(ErrorCode::InvalidModel, "(E2) the epilogue reads {} operands, {} are given", program.input_count - 1, operands.size());
+    return error(ErrorCode::InvalidModel, "(E2) the epilogue reads {} operands, {} are given", program.input_count - 1,
+                 operands.size());
   }
   for (const ScalarInstr& instr : program.instrs) {
     if (instr.fn != Fn::Input) continue;
     if (instr.input == 0) {
-      if (instr.dtype != result.dtype) return error(ErrorCode::InvalidModel, "(E3) the epilogue takes {}, the sum is {}", to_string(instr.dtype), to_string(result.dtype));
+      if (instr.dtype != result.dtype)
+        return error(ErrorCode::InvalidModel, "(E3) the epilogue takes {}, the sum is {}", to_string(instr.dtype),
+                     to_string(result.dtype));
       continue;
     }
     const Type& operand = operands[static_cast<size_t>(instr.input - 1)];
-    if (!operand.is_tensor() || operand.tensor.dtype != instr.dtype) return error(ErrorCode::InvalidModel, "(E3) epilogue operand {} has another type", instr.input);
+    if (!operand.is_tensor() || operand.tensor.dtype != instr.dtype)
+      return error(ErrorCode::InvalidModel, "(E3) epilogue operand {} has another type", instr.input);
     if (!operand.tensor.has_rank() || !result.has_rank()) continue;
     if (enlarges(operand.tensor.dims(), result.dims())) {
       return error(ErrorCode::InvalidModel, "(E4) epilogue operand {} does not broadcast to the result", instr.input);
@@ -138,10 +148,12 @@ Result<DType> infer_epilogue(const ScalarProgram& program, const TensorType& res
   return at(program, program.outputs[0]).dtype;
 }
 
-Tensor apply_epilogue(const ScalarProgram& program, const ReferenceSums& sums, std::span<const Value> operands, Threads& threads) {
+Tensor apply_epilogue(const ScalarProgram& program, const ReferenceSums& sums, std::span<const Value> operands,
+                      Threads& threads) {
   const std::vector<int64_t>& dims = sums.dims;
   const bool floating = is_float(sums.dtype);
-  if (program.empty()) return floating ? store_f64(sums.dtype, dims, sums.numbers) : store_i64(sums.dtype, dims, sums.integers);
+  if (program.empty())
+    return floating ? store_f64(sums.dtype, dims, sums.numbers) : store_i64(sums.dtype, dims, sums.integers);
   Tensor out = Tensor::uninitialized(at(program, program.outputs[0]).dtype, dims);
   std::vector<std::vector<int64_t>> strides(static_cast<size_t>(program.input_count));
   for (size_t k = 1; k < strides.size(); ++k) strides[k] = broadcast_strides(operands[k - 1].tensor().dims(), dims);
@@ -157,7 +169,8 @@ Tensor apply_epilogue(const ScalarProgram& program, const ReferenceSums& sums, s
       } else {
         inputs[0].integer = wrap_to(sums.dtype, sums.integers[at_i]);
       }
-      for (size_t k = 1; k < inputs.size(); ++k) inputs[k] = load_broadcast(operands[k - 1].tensor(), strides[k], dims, i);
+      for (size_t k = 1; k < inputs.size(); ++k)
+        inputs[k] = load_broadcast(operands[k - 1].tensor(), strides[k], dims, i);
       evaluate_scalar(program, inputs.data(), values.data());
       store_result(out, i, values[static_cast<size_t>(program.outputs[0])]);
     }

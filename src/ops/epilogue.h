@@ -1,5 +1,5 @@
-/// Epilogues of matmul and convolution: a scalar program whose operand 0 is the sum and whose operands 1… are further inputs,
-/// broadcast to the result.
+/// Epilogues of matmul and convolution: a scalar program whose operand 0 is the sum and whose operands 1… are further
+/// inputs, broadcast to the result.
 #pragma once
 
 #include <cstdint>
@@ -30,19 +30,21 @@ enum class EpilogueOperand : uint8_t { Element, Channel, Row, Scalar };
 /// Nullopt: in none of these ways, whatever the symbols' values.
 std::optional<EpilogueOperand> classify_epilogue_operand(const Dims& operand, const Dims& result, size_t channel_axis);
 
-/// Checks an epilogue against the operands it is given (operand 0 is the result before it): input count, dtypes, one output,
-/// shapes that broadcast to `result` without enlarging it. Returns the dtype of its output. Error: "(C…) …".
+/// Checks an epilogue against the operands it is given (operand 0 is the result before it): input count, dtypes, one
+/// output, shapes that broadcast to `result` without enlarging it. Returns the dtype of its output. Error: "(C…) …".
 Result<DType> infer_epilogue(const ScalarProgram& program, const TensorType& result, std::span<const Type> operands);
 
-/// The sums of a reference evaluation before they are rounded: doubles for floating types, wrapped 64-bit integers for others.
+/// The sums of a reference evaluation before they are rounded: doubles for floating types, wrapped 64-bit integers for
+/// others.
 struct ReferenceSums {
-  DType dtype = DType::Undefined;     ///< what a sum is rounded to before the epilogue
+  DType dtype = DType::Undefined;  ///< what a sum is rounded to before the epilogue
   std::vector<int64_t> dims;
-  std::vector<double> numbers;        ///< floating types
-  std::vector<int64_t> integers;      ///< integer types
+  std::vector<double> numbers;    ///< floating types
+  std::vector<int64_t> integers;  ///< integer types
 };
 
 /// Rounds, applies the epilogue in the reference semantics and stores to a new tensor.
-Tensor apply_epilogue(const ScalarProgram& program, const ReferenceSums& sums, std::span<const Value> operands, Threads& threads);
+Tensor apply_epilogue(const ScalarProgram& program, const ReferenceSums& sums, std::span<const Value> operands,
+                      Threads& threads);
 
 }  // namespace strop::ops

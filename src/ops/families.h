@@ -1,5 +1,5 @@
-/// The one list of operator families: one folder of ops/ per row. STROP_OPERATOR_FAMILIES(X) expands X(folder) for each;
-/// a family defines
+/// The one list of operator families: one folder of ops/ per row. STROP_OPERATOR_FAMILIES(X) expands X(folder) for
+/// each; a family defines
 ///   ops/<folder>/op.cpp    std::span<const Operator* const> <folder>_operators();
 ///   ops/<folder>/onnx.cpp  std::span<const onnx::Importer> <folder>_importers();
 ///   ops/<folder>/cpu.cpp   std::span<const tactics::Tactic* const> <folder>_cpu_tactics();
@@ -46,9 +46,9 @@ struct Operator;
   X(resize)                        \
   X(sequence)
 
-#define STROP_DECLARE_FAMILY(folder)                             \
-  std::span<const Operator* const> folder##_operators();         \
-  std::span<const onnx::Importer> folder##_importers();          \
+#define STROP_DECLARE_FAMILY(folder)                     \
+  std::span<const Operator* const> folder##_operators(); \
+  std::span<const onnx::Importer> folder##_importers();  \
   std::span<const tactics::Tactic* const> folder##_cpu_tactics();
 STROP_OPERATOR_FAMILIES(STROP_DECLARE_FAMILY)
 #undef STROP_DECLARE_FAMILY

@@ -1,11 +1,11 @@
-/// Operators with neighbours fused in: a prologue that makes operand 0 what the operator works on (residual added, scaled,
-/// masked), and an epilogue on its result. One arrangement for reductions, softmax and normalisations:
+/// Operators with neighbours fused in: a prologue that makes operand 0 what the operator works on (residual added,
+/// scaled, masked), and an epilogue on its result. One arrangement for reductions, softmax and normalisations:
 ///
-/// A node's operands are the operator's own (a fixed number; absent ones are None), then the prologue's operands 1, 2, …,
-/// then the epilogue's operands 1, 2, …, then late ones. Operand 0 of the prologue is the node's operand 0, operand 0 of the
-/// epilogue the result before it. The others broadcast to these without enlarging them. Both programs have one output; an
-/// empty program changes nothing. The prologue's output is rounded to its dtype, which is the dtype that the operator works
-/// on, so that a fused operator equals the unfused chain.
+/// A node's operands are the operator's own (a fixed number; absent ones are None), then the prologue's operands 1, 2,
+/// …, then the epilogue's operands 1, 2, …, then late ones. Operand 0 of the prologue is the node's operand 0, operand
+/// 0 of the epilogue the result before it. The others broadcast to these without enlarging them. Both programs have one
+/// output; an empty program changes nothing. The prologue's output is rounded to its dtype, which is the dtype that the
+/// operator works on, so that a fused operator equals the unfused chain.
 #pragma once
 
 #include "ops/epilogue.h"

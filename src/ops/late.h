@@ -32,7 +32,8 @@ Result<std::vector<int64_t>> normalize_axes(const std::vector<int64_t>& axes, in
 /// with, so that arithmetic on dimensions cannot overflow.
 inline constexpr int64_t kMaxElements = int64_t{1} << 40;
 
-/// Constants among `sizes`, each and multiplied (zeros and signs aside), are at most kMaxElements. The error shows `sizes`.
+/// Constants among `sizes`, each and multiplied (zeros and signs aside), are at most kMaxElements. The error shows
+/// `sizes`.
 Result<void> check_sizes(const Dims& sizes);
 
 /// A violated constraint: "(C1) message".

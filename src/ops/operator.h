@@ -34,7 +34,8 @@ inline size_t own_operands(size_t operands, std::span<const LateField> late) {
   return operands;
 }
 
-/// The operator, its attributes and the types it is applied to, while types are inferred. Absent operands have type None.
+/// The operator, its attributes and the types it is applied to, while types are inferred. Absent operands have type
+/// None.
 class InferContext {
  public:
   /// How a region (a nested graph) is inferred: parameter types to result types. Control flow only.
@@ -44,9 +45,10 @@ class InferContext {
 
   const Attrs& attrs;
   std::span<const Type> inputs;
-  std::vector<Type> outputs;                        ///< to be filled in: one per output that the node has
-  std::vector<std::optional<Dims>> known_inputs;    ///< symbolic contents of small integer operands (rank 0 or 1), if known
-  std::vector<std::optional<Dims>> known_outputs;   ///< likewise, where the operator can tell
+  std::vector<Type> outputs;  ///< to be filled in: one per output that the node has
+  std::vector<std::optional<Dims>>
+      known_inputs;  ///< symbolic contents of small integer operands (rank 0 or 1), if known
+  std::vector<std::optional<Dims>> known_outputs;  ///< likewise, where the operator can tell
   std::span<const LateField> late;
   const RegionInfer* regions = nullptr;
 
@@ -69,9 +71,9 @@ struct EvalContext {
   using RegionCall = FunctionRef<Result<std::vector<Value>>(size_t region, std::vector<Value> parameters)>;
 
   const Attrs& attrs;
-  std::span<const Value> inputs;         ///< None for absent operands
-  std::vector<Value>& outputs;           ///< resized to the number of outputs wanted; the operator fills them in
-  std::span<const Type> output_types;    ///< concrete where inference could tell
+  std::span<const Value> inputs;       ///< None for absent operands
+  std::vector<Value>& outputs;         ///< resized to the number of outputs wanted; the operator fills them in
+  std::span<const Type> output_types;  ///< concrete where inference could tell
   Threads& threads;
   const RegionCall* regions = nullptr;
 
@@ -82,13 +84,13 @@ struct EvalContext {
 
 /// A concrete example of the operator: drives conformance of every tactic and the benchmarks.
 struct WorkedCase {
-  std::string name;                      ///< unique per operator, for example "last_axis_f32"
+  std::string name;  ///< unique per operator, for example "last_axis_f32"
   Attrs attrs;
-  std::vector<Type> inputs;              ///< static shapes
+  std::vector<Type> inputs;  ///< static shapes
   size_t output_count = 1;
   /// Inputs are seeded random by dtype (floats normal(0,1), integers small) unless given here by index.
   std::vector<std::pair<size_t, Tensor>> given;
-  bool random_positive = false;          ///< floats uniform in (0.1, 2) instead, for domains such as log and sqrt
+  bool random_positive = false;  ///< floats uniform in (0.1, 2) instead, for domains such as log and sqrt
 };
 
 struct Operator {
@@ -103,14 +105,14 @@ struct Operator {
   std::vector<WorkedCase> (*cases)() = [] { return std::vector<WorkedCase>(); };
 
   // Facts that passes and the planner may use; the defaults are the safe ones.
-  bool is_deterministic = true;          ///< false: random; never folded or merged
-  bool is_view = false;                  ///< output 0 is operand 0's bytes under another shape (Reshape, Identity)
+  bool is_deterministic = true;  ///< false: random; never folded or merged
+  bool is_view = false;          ///< output 0 is operand 0's bytes under another shape (Reshape, Identity)
   /// Where output 0 lies inside operand 0's row-major elements, if it is a contiguous part of them: the first element.
   /// Null: operand 0 as a whole if is_view, else no view.
   std::optional<Dim> (*view_offset)(const Attrs& attrs, const TensorType& operand, const TensorType& result) = nullptr;
   /// The axis along which output 0 is all operands side by side, for operators that only concatenate.
   std::optional<int64_t> (*concat_axis)(const Attrs& attrs, int64_t rank) = nullptr;
-  int in_place_operand = -1;             ///< output 0 may overwrite this operand's buffer elementwise, if shapes are equal
+  int in_place_operand = -1;  ///< output 0 may overwrite this operand's buffer elementwise, if shapes are equal
   bool has_regions = false;
 };
 
@@ -133,7 +135,8 @@ const Catalogue& builtin_operators();
 // -- Used by many operators' inference --
 
 /// NumPy broadcasting of symbolic shapes: equal dims stay, 1 gives way. Different symbols: the result is max(a, b), and
-/// equality (or one of them being 1) is checked when shapes are known. Error: "(C…) cannot broadcast 3 with 4 in axis 1".
+/// equality (or one of them being 1) is checked when shapes are known. Error: "(C…) cannot broadcast 3 with 4 in axis
+/// 1".
 Result<Dims> broadcast(const Dims& a, const Dims& b);
 /// axis in [-rank, rank) made non-negative, or an error naming `what`.
 Result<int64_t> normalize_axis(int64_t axis, int64_t rank, std::string_view what);

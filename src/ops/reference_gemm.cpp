@@ -10,7 +10,8 @@ constexpr int64_t kColumns = 8;
 constexpr int64_t kDepth = 256;
 
 // A tile of kRows x kColumns sums kept in registers; the compiler vectorises the loops over columns.
-__attribute__((target_clones("avx2", "default"))) void tile(int64_t k, int64_t lda, int64_t n, const double* a, const double* b, double* c) {
+__attribute__((target_clones("avx2", "default"))) void tile(int64_t k, int64_t lda, int64_t n, const double* a,
+                                                            const double* b, double* c) {
   double sums[kRows][kColumns];
   for (int64_t i = 0; i < kRows; ++i) {
     for (int64_t j = 0; j < kColumns; ++j) sums[i][j] = c[i * n + j];
@@ -26,7 +27,8 @@ __attribute__((target_clones("avx2", "default"))) void tile(int64_t k, int64_t l
   }
 }
 
-void edge(int64_t rows, int64_t columns, int64_t k, int64_t lda, int64_t n, const double* a, const double* b, double* c) {
+void edge(int64_t rows, int64_t columns, int64_t k, int64_t lda, int64_t n, const double* a, const double* b,
+          double* c) {
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t p = 0; p < k; ++p) {
       const double left = a[i * lda + p];
@@ -72,7 +74,8 @@ void reference_gemm(int64_t m, int64_t n, int64_t k, const int64_t* a, const int
       for (int64_t p = 0; p < k; ++p) {
         const auto left = static_cast<uint64_t>(a[i * k + p]);
         for (int64_t j = 0; j < n; ++j) {
-          c[i * n + j] = static_cast<int64_t>(static_cast<uint64_t>(c[i * n + j]) + left * static_cast<uint64_t>(b[p * n + j]));
+          c[i * n + j] =
+              static_cast<int64_t>(static_cast<uint64_t>(c[i * n + j]) + left * static_cast<uint64_t>(b[p * n + j]));
         }
       }
     }

@@ -7,8 +7,8 @@
 
 namespace strop::ops {
 
-/// C[m, n] += A[m, k] * B[k, n], row-major and dense, on the calling thread. Sums in order of k, with no fused operations,
-/// so that the result does not depend on the CPU.
+/// C[m, n] += A[m, k] * B[k, n], row-major and dense, on the calling thread. Sums in order of k, with no fused
+/// operations, so that the result does not depend on the CPU.
 void reference_gemm(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c);
 
 /// The same over blocks of rows on all threads.

@@ -1,8 +1,8 @@
 /// The scalar program: a small SSA program over scalars that says what a pointwise region, a prologue or an epilogue
 /// computes per element. One representation serves the reference, the CPU tiles, CUDA source and the fused operators.
 ///
-/// Semantics: every instruction computes in high precision (double for floating types, 64-bit integers otherwise) and its
-/// result is rounded once to its own dtype. So a fused program equals the chain of unfused operators bit by bit.
+/// Semantics: every instruction computes in high precision (double for floating types, 64-bit integers otherwise) and
+/// its result is rounded once to its own dtype. So a fused program equals the chain of unfused operators bit by bit.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@ namespace strop::ops {
 /// Every scalar function, one row each: STROP_SCALAR(name, arity, result). `result` says which dtype the result has:
 /// Same (as operand 0), Bool, Declared (the instruction says), Where (as operand 1).
 /// Meanings, expressions and special values are in scalar_functions.cpp, one row per function too.
+// clang-format off
 #define STROP_SCALAR_FUNCTIONS(X)                                                                                       \
   X(Input, 0, Declared) X(Constant, 0, Declared) X(Copy, 1, Same) X(Cast, 1, Declared) X(CastWrap, 1, Declared)        \
   X(BitCast, 1, Declared)                                                                                              \
@@ -38,6 +39,8 @@ namespace strop::ops {
   X(LeakyRelu, 2, Same) X(Elu, 2, Same) X(Celu, 2, Same) X(ThresholdedRelu, 2, Same) X(Swish, 2, Same)                 \
   X(Selu, 3, Same) X(HardSigmoid, 3, Same) X(Shrink, 3, Same) X(Clip, 3, Same) X(Where, 3, Where)
 
+// clang-format on
+
 enum class Fn : uint8_t {
 #define STROP_SCALAR_ENUM(name, arity, result) name,
   STROP_SCALAR_FUNCTIONS(STROP_SCALAR_ENUM)
@@ -54,11 +57,11 @@ ScalarResult result_rule(Fn fn);
 /// One SSA value. Operands are indices of earlier instructions.
 struct ScalarInstr {
   Fn fn = Fn::Copy;
-  DType dtype = DType::Undefined;           ///< of the result
+  DType dtype = DType::Undefined;  ///< of the result
   std::array<int32_t, 3> args = {-1, -1, -1};
-  int32_t input = -1;                       ///< Input: which operand of the program
-  double number = 0;                        ///< Constant of a floating dtype
-  int64_t integer = 0;                      ///< Constant of an integer or bool dtype
+  int32_t input = -1;   ///< Input: which operand of the program
+  double number = 0;    ///< Constant of a floating dtype
+  int64_t integer = 0;  ///< Constant of an integer or bool dtype
   /// Constants compare by their bits: -0 differs from 0, NaN equals NaN.
   friend bool operator==(const ScalarInstr& a, const ScalarInstr& b);
 };
@@ -74,9 +77,9 @@ struct ScalarProgram {
 
   // Building: each returns the new instruction's index.
   int32_t add_input(int32_t operand, DType dtype);
-  int32_t add_number(DType dtype, double value);     ///< constant; converted to the dtype
+  int32_t add_number(DType dtype, double value);  ///< constant; converted to the dtype
   int32_t add_integer(DType dtype, int64_t value);
-  int32_t add(Fn fn, std::initializer_list<int32_t> args);          ///< dtype by the function's rule
+  int32_t add(Fn fn, std::initializer_list<int32_t> args);  ///< dtype by the function's rule
   int32_t add_declared(Fn fn, DType dtype, std::initializer_list<int32_t> args);
 };
 
@@ -87,8 +90,8 @@ Result<void> verify(const ScalarProgram& program);
 std::string to_string(const ScalarProgram& program);
 Result<ScalarProgram> parse_scalar_program(std::string_view text);
 
-/// first, then second: second's operand `operand` is fed by first's output 0; the operands of the result are first's, then
-/// second's other operands in order. Used to grow pointwise regions and epilogues.
+/// first, then second: second's operand `operand` is fed by first's output 0; the operands of the result are first's,
+/// then second's other operands in order. Used to grow pointwise regions and epilogues.
 ScalarProgram compose(const ScalarProgram& first, const ScalarProgram& second, int32_t operand);
 
 /// Drops dead instructions, merges equal ones, folds constant ones, keeps the operand numbering.

@@ -1,9 +1,9 @@
 // Convolutions, pooling and what lies between them compute on channels-last tensors.
 //
-// Values get a second form, `last`: the same tensor with its channel axes moved behind the spatial ones. An operator that
-// profits (a convolution) asks for the last form of its operand; operators that do not care (pointwise, concatenation,
-// reductions, padding, slices) follow when an operand has one already. Where something needs the plain form again, a transpose is
-// made, once. So whole networks are transposed at their ends only.
+// Values get a second form, `last`: the same tensor with its channel axes moved behind the spatial ones. An operator
+// that profits (a convolution) asks for the last form of its operand; operators that do not care (pointwise,
+// concatenation, reductions, padding, slices) follow when an operand has one already. Where something needs the plain
+// form again, a transpose is made, once. So whole networks are transposed at their ends only.
 #include <algorithm>
 #include <map>
 
@@ -70,7 +70,8 @@ class Rewriter {
     if (node.op != &ops::kConv || !node.late.empty() || !graph_.is_constant(node.inputs[1])) return false;
     const auto& attrs = node.attrs.as<ops::ConvAttrs>();
     const TensorType* type = ranked(graph_, node.inputs[0]);
-    return type && type->dtype == DType::F32 && !attrs.input_channels_last && !attrs.output_channels_last && attrs.epilogue.empty();
+    return type && type->dtype == DType::F32 && !attrs.input_channels_last && !attrs.output_channels_last &&
+           attrs.epilogue.empty();
   }
 
   Result<void> visit(NodeId id) {
@@ -78,7 +79,8 @@ class Rewriter {
     const ir::Node& node = graph_.node(id);
     if (is_convolution(id)) return visit_conv(id);
     if (!node.late.empty() || !node.regions.empty() || node.inputs.empty()) return {};
-    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v != ir::kNone && last_.contains(v); });
+    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](ValueId v) { return v != ir::kNone && last_.contains(v); });
     if (!any) return {};
     if (node.op == &ops::kPointwise) return visit_pointwise(id);
     if (node.op == &ops::kConcat) return visit_concat(id);
@@ -129,7 +131,8 @@ class Rewriter {
     const auto perm = last_permutation(rank, 1);
     const Dim channels = graph_.value(node.inputs[0]).type.tensor.dim(1);
     // Few channels: the kernel reads the plain layout as well as the other.
-    const bool few = channels.is_constant() && channels.constant() <= 4 && attrs.group == 1 && !attrs.transposed && !last_.contains(node.inputs[0]);
+    const bool few = channels.is_constant() && channels.constant() <= 4 && attrs.group == 1 && !attrs.transposed &&
+                     !last_.contains(node.inputs[0]);
     attrs.output_channels_last = true;
     if (!few) {
       attrs.input_channels_last = true;
@@ -160,7 +163,11 @@ class Rewriter {
       if (!ranked(graph_, input)) return {};
       STROP_ASSIGN(input, last(input, perm));
     }
-    STROP_ASSIGN(const NodeId made, graph_.add_node({.op = node.op, .attrs = node.attrs, .inputs = node.inputs, .output_count = node.outputs.size(), .sources = sources_}));
+    STROP_ASSIGN(const NodeId made, graph_.add_node({.op = node.op,
+                                                     .attrs = node.attrs,
+                                                     .inputs = node.inputs,
+                                                     .output_count = node.outputs.size(),
+                                                     .sources = sources_}));
     for (size_t i = 0; i < node.outputs.size(); ++i) set_last(node.outputs[i], graph_.node(made).outputs[i], perm);
     return {};
   }
@@ -170,7 +177,8 @@ class Rewriter {
     const TensorType* type = ranked(graph_, node.outputs[0]);
     if (!type) return {};
     const std::vector<int64_t>* found = common_permutation(node, type->rank());
-    const auto with_form = std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return last_.contains(v); });
+    const auto with_form =
+        std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return last_.contains(v); });
     if (!found || 2 * with_form < static_cast<std::ptrdiff_t>(node.inputs.size())) return {};
     const std::vector<int64_t> perm = *found;
     const int64_t rank = type->rank();
@@ -179,7 +187,8 @@ class Rewriter {
     for (ValueId& input : node.inputs) {
       STROP_ASSIGN(input, last(input, perm));
     }
-    STROP_ASSIGN(const ValueId result, emit(ops::kConcat, ops::ConcatAttrs{inverse(perm)[static_cast<size_t>(axis)]}, node.inputs));
+    STROP_ASSIGN(const ValueId result,
+                 emit(ops::kConcat, ops::ConcatAttrs{inverse(perm)[static_cast<size_t>(axis)]}, node.inputs));
     set_last(node.outputs[0], result, perm);
     return {};
   }
@@ -211,7 +220,9 @@ class Rewriter {
     STROP_ASSIGN(ops::Attrs attrs, node.attrs.with("axes", axes));
     std::vector<ValueId> inputs = node.inputs;
     inputs[0] = from.value;
-    STROP_ASSIGN(const ValueId result, graph_.add({.op = node.op, .attrs = std::move(attrs), .inputs = std::move(inputs), .sources = sources_}));
+    STROP_ASSIGN(
+        const ValueId result,
+        graph_.add({.op = node.op, .attrs = std::move(attrs), .inputs = std::move(inputs), .sources = sources_}));
     if (keeps_rank) {
       set_last(node.outputs[0], result, from.perm);
       return {};
@@ -230,11 +241,16 @@ class Rewriter {
   Result<void> visit_flagged(NodeId id) {
     ir::Node node = graph_.node(id);
     const auto form = last_.find(node.inputs[0]);
-    if (form == last_.end() || form->second.perm != last_permutation(static_cast<int64_t>(form->second.perm.size()), 1)) return {};
+    if (form == last_.end() || form->second.perm != last_permutation(static_cast<int64_t>(form->second.perm.size()), 1))
+      return {};
     const std::vector<int64_t> perm = form->second.perm;
     node.inputs[0] = form->second.value;
     STROP_ASSIGN(ops::Attrs attrs, node.attrs.with("channels_last", true));
-    STROP_ASSIGN(const NodeId made, graph_.add_node({.op = node.op, .attrs = std::move(attrs), .inputs = node.inputs, .output_count = node.outputs.size(), .sources = sources_}));
+    STROP_ASSIGN(const NodeId made, graph_.add_node({.op = node.op,
+                                                     .attrs = std::move(attrs),
+                                                     .inputs = node.inputs,
+                                                     .output_count = node.outputs.size(),
+                                                     .sources = sources_}));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType* type = ranked(graph_, node.outputs[i]);
       if (!type || type->rank() != static_cast<int64_t>(perm.size())) return {};
@@ -261,7 +277,8 @@ class Rewriter {
     shape.insert(shape.end(), spatial_after.begin(), spatial_after.end());
     shape.insert(shape.end(), to->dims().begin() + 1, to->dims().begin() + 1 + channels_after);
     const int64_t rank = to->rank();
-    STROP_ASSIGN(const ValueId result, emit(ops::kReshape, ops::ReshapeAttrs{std::move(shape), false}, {form->second.value}));
+    STROP_ASSIGN(const ValueId result,
+                 emit(ops::kReshape, ops::ReshapeAttrs{std::move(shape), false}, {form->second.value}));
     set_last(node.outputs[0], result, last_permutation(rank, channels_after));
     return {};
   }
@@ -273,7 +290,8 @@ class Rewriter {
     if (form == last_.end()) return {};
     const LastForm from = form->second;
     const auto rank = static_cast<int64_t>(from.perm.size());
-    STROP_ASSIGN(const std::vector<int64_t> perm, ops::full_permutation(node.attrs.as<ops::TransposeAttrs>().perm, rank));
+    STROP_ASSIGN(const std::vector<int64_t> perm,
+                 ops::full_permutation(node.attrs.as<ops::TransposeAttrs>().perm, rank));
     const auto renumber = inverse(from.perm);
     int64_t moved_to = 0;
     for (int64_t axis = 0; axis < rank; ++axis) {
@@ -282,7 +300,8 @@ class Rewriter {
     const auto in_last = last_permutation(rank, moved_to);
     if (moved_to >= 2 && moved_to < rank - 1 && perm[0] == 0 && from.perm == in_last) {
       std::vector<int64_t> inner;
-      for (const int64_t axis : in_last) inner.push_back(renumber[static_cast<size_t>(perm[static_cast<size_t>(axis)])]);
+      for (const int64_t axis : in_last)
+        inner.push_back(renumber[static_cast<size_t>(perm[static_cast<size_t>(axis)])]);
       STROP_ASSIGN(const ValueId result, emit(ops::kTranspose, ops::TransposeAttrs{std::move(inner)}, {from.value}));
       set_last(node.outputs[0], result, in_last);
       return {};
@@ -309,19 +328,22 @@ class Rewriter {
 
   Graph& graph_;
   std::map<ValueId, LastForm> last_;
-  std::vector<ValueId> made_;       // values whose node now exists in the last form
+  std::vector<ValueId> made_;  // values whose node now exists in the last form
   std::vector<std::string> sources_;
   bool changed_ = false;
 };
 
-constexpr Knob<bool> kEnabled{{.name = "passes.channels_last", .help = "compute convolutions and what lies between them on channels-last tensors"}};
+constexpr Knob<bool> kEnabled{{.name = "passes.channels_last",
+                               .help = "compute convolutions and what lies between them on channels-last tensors"}};
 
 Result<bool> run(Graph& graph, const PassContext&) { return Rewriter(graph).run(); }
 
 }  // namespace
 
 extern const Pass kChannelsLast;
-const Pass kChannelsLast{
-    .name = "channels_last", .summary = "convolutions, pooling and what lies between them become channels-last", .run = run, .enabled = &kEnabled};
+const Pass kChannelsLast{.name = "channels_last",
+                         .summary = "convolutions, pooling and what lies between them become channels-last",
+                         .run = run,
+                         .enabled = &kEnabled};
 
 }  // namespace strop::passes

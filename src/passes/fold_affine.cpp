@@ -1,5 +1,5 @@
-// A scale and shift per channel after a convolution goes into its weights and bias: batch normalisation, and multiplications,
-// divisions, additions and subtractions of constants. Computed in double, rounded once.
+// A scale and shift per channel after a convolution goes into its weights and bias: batch normalisation, and
+// multiplications, divisions, additions and subtractions of constants. Computed in double, rounded once.
 #include <algorithm>
 #include <cmath>
 
@@ -16,9 +16,10 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr Knob<bool> kEnabled{{.name = "passes.fold_affine",
-                               .help = "batch normalisation and other constant scales and shifts per channel go into the convolution before them",
-                               .effect = Effect::Numerics}};
+constexpr Knob<bool> kEnabled{
+    {.name = "passes.fold_affine",
+     .help = "batch normalisation and other constant scales and shifts per channel go into the convolution before them",
+     .effect = Effect::Numerics}};
 
 /// y = scale * x + shift, one value per channel.
 struct Affine {
@@ -31,9 +32,12 @@ std::optional<std::vector<double>> per_channel(const Graph& graph, ValueId value
   const Tensor* tensor = graph.constant_tensor(value);
   if (!tensor || !is_float(tensor->dtype())) return std::nullopt;
   std::vector<double> values = load_f64(*tensor);
-  if (tensor->count() == 1 && tensor->rank() <= rank) return std::vector<double>(static_cast<size_t>(channels), values[0]);
+  if (tensor->count() == 1 && tensor->rank() <= rank)
+    return std::vector<double>(static_cast<size_t>(channels), values[0]);
   const int64_t channel_axis = tensor->rank() - (rank - 1);  // its axis that lines up with axis 1
-  if (channel_axis < 0 || channel_axis >= tensor->rank() || tensor->dim(channel_axis) != channels || tensor->count() != channels) return std::nullopt;
+  if (channel_axis < 0 || channel_axis >= tensor->rank() || tensor->dim(channel_axis) != channels ||
+      tensor->count() != channels)
+    return std::nullopt;
   return values;
 }
 
@@ -56,14 +60,17 @@ std::optional<Affine> batch_norm(const Graph& graph, const ir::Node& node, int64
 }
 
 // One function of the convolution's result and a constant.
-std::optional<Affine> pointwise(const Graph& graph, const ir::Node& node, int32_t operand, int64_t channels, int64_t rank) {
+std::optional<Affine> pointwise(const Graph& graph, const ir::Node& node, int32_t operand, int64_t channels,
+                                int64_t rank) {
   const ops::ScalarProgram& program = node.attrs.as<ops::PointwiseAttrs>().program;
   if (program.outputs.size() != 1 || node.inputs.size() > 2) return std::nullopt;
   const ops::ScalarInstr& instr = program.instrs[static_cast<size_t>(program.outputs[0])];
   if (ops::arity(instr.fn) != 2) return std::nullopt;
   const auto& left = program.instrs[static_cast<size_t>(instr.args[0])];
   const auto& right = program.instrs[static_cast<size_t>(instr.args[1])];
-  const auto is_result = [&](const ops::ScalarInstr& side) { return side.fn == ops::Fn::Input && side.input == operand; };
+  const auto is_result = [&](const ops::ScalarInstr& side) {
+    return side.fn == ops::Fn::Input && side.input == operand;
+  };
   const bool first = is_result(left);
   if (first == is_result(right)) return std::nullopt;
   const ops::ScalarInstr& other = first ? right : left;
@@ -104,17 +111,21 @@ std::optional<Affine> pointwise(const Graph& graph, const ir::Node& node, int32_
 void add_origins(ir::Constant& constant, const std::vector<const ir::Constant*>& sources) {
   for (const ir::Constant* source : sources) {
     for (const std::string& origin : source->origins) {
-      if (std::find(constant.origins.begin(), constant.origins.end(), origin) == constant.origins.end()) constant.origins.push_back(origin);
+      if (std::find(constant.origins.begin(), constant.origins.end(), origin) == constant.origins.end())
+        constant.origins.push_back(origin);
     }
   }
 }
 
-std::string with_step(const std::string& recipe, std::string_view step) { return recipe.empty() ? std::string(step) : fmt::format("{}; {}", recipe, step); }
+std::string with_step(const std::string& recipe, std::string_view step) {
+  return recipe.empty() ? std::string(step) : fmt::format("{}; {}", recipe, step);
+}
 
 // Weights [M, C/group, …] (transposed: [C, M/group, …]) times scale[m].
 Tensor scaled_weights(const Tensor& weights, const ops::ConvAttrs& attrs, const std::vector<double>& scale) {
   std::vector<double> values = load_f64(weights);
-  const int64_t inner = attrs.transposed ? weights.count() / (weights.dim(0) * weights.dim(1)) : weights.count() / weights.dim(0);
+  const int64_t inner =
+      attrs.transposed ? weights.count() / (weights.dim(0) * weights.dim(1)) : weights.count() / weights.dim(0);
   const int64_t per_group = attrs.transposed ? weights.dim(1) : weights.dim(0);
   const int64_t group_inputs = attrs.transposed ? weights.dim(0) / attrs.group : 1;
   for (int64_t i = 0; i < weights.count(); ++i) {
@@ -131,14 +142,17 @@ Result<bool> fold(Graph& graph, NodeId id, const std::vector<std::vector<Graph::
   const auto& users = uses[static_cast<size_t>(node.outputs[0])];
   const TensorType* type = ranked(graph, node.outputs[0]);
   const bool plain = attrs.epilogue.empty() && !attrs.output_channels_last && graph.is_constant(node.inputs[1]);
-  if (!plain || !type || !is_float(type->dtype) || users.size() != 1 || users[0].node == ir::kNone || !type->dim(1).is_constant()) return false;
+  if (!plain || !type || !is_float(type->dtype) || users.size() != 1 || users[0].node == ir::kNone ||
+      !type->dim(1).is_constant())
+    return false;
   const int64_t channels = type->dim(1).constant();
   const bool has_bias = node.inputs.size() > ops::kConvBiasInput && node.inputs[ops::kConvBiasInput] != ir::kNone;
   if (channels == 0 || (has_bias && !graph.is_constant(node.inputs[ops::kConvBiasInput]))) return false;
 
   const ir::Node user = graph.node(users[0].node);
   std::optional<Affine> affine;
-  if (user.op == &ops::kBatchNorm && users[0].operand == 0 && user.outputs.size() == 1) affine = batch_norm(graph, user, channels);
+  if (user.op == &ops::kBatchNorm && users[0].operand == 0 && user.outputs.size() == 1)
+    affine = batch_norm(graph, user, channels);
   if (user.op == &ops::kPointwise && graph.value(user.outputs[0]).type == graph.value(node.outputs[0]).type) {
     affine = pointwise(graph, user, users[0].operand, channels, type->rank());
   }
@@ -156,7 +170,8 @@ Result<bool> fold(Graph& graph, NodeId id, const std::vector<std::vector<Graph::
   add_origins(weights, affine->sources);
   add_origins(bias, affine->sources);
 
-  ir::Graph::NewNode folded{.op = node.op, .attrs = node.attrs, .inputs = node.inputs, .sources = merged_sources(node.sources, user.sources)};
+  ir::Graph::NewNode folded{
+      .op = node.op, .attrs = node.attrs, .inputs = node.inputs, .sources = merged_sources(node.sources, user.sources)};
   folded.inputs.resize(ops::kConvEpilogueInput, ir::kNone);
   folded.inputs[1] = graph.add_constant(std::move(weights));
   folded.inputs[ops::kConvBiasInput] = graph.add_constant(std::move(bias));
@@ -187,6 +202,9 @@ Result<bool> run(Graph& graph, const PassContext&) {
 }  // namespace
 
 extern const Pass kFoldAffine;
-const Pass kFoldAffine{.name = "fold_affine", .summary = "constant scales and shifts per channel go into the convolution before them", .run = run, .enabled = &kEnabled};
+const Pass kFoldAffine{.name = "fold_affine",
+                       .summary = "constant scales and shifts per channel go into the convolution before them",
+                       .run = run,
+                       .enabled = &kEnabled};
 
 }  // namespace strop::passes

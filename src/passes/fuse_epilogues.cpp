@@ -1,5 +1,5 @@
-// Pointwise work on the result of a convolution or matrix product is done where the result is made: bias, activation and residual
-// become the operator's epilogue.
+// Pointwise work on the result of a convolution or matrix product is done where the result is made: bias, activation
+// and residual become the operator's epilogue.
 #include <algorithm>
 
 #include "ops/conv/conv.h"
@@ -17,13 +17,16 @@ using ir::ValueId;
 
 enum class Reach : uint8_t { Simple, All };
 constexpr std::string_view kReachNames[] = {"simple", "all"};
-constexpr Knob<bool> kEnabled{{.name = "passes.fuse_epilogues", .help = "bias, activation and residual become part of the convolution or matmul before them"}};
-constexpr Knob<Reach> kReach{{.name = "passes.fuse_epilogues.reach",
-                              .help = "which epilogues: additions with a clamp (done in registers), or any pointwise program",
-                              .default_value = "all",
-                              .values = kReachNames,
-                              .when_knob = "passes.fuse_epilogues",
-                              .when_value = "on"}};
+constexpr Knob<bool> kEnabled{
+    {.name = "passes.fuse_epilogues",
+     .help = "bias, activation and residual become part of the convolution or matmul before them"}};
+constexpr Knob<Reach> kReach{
+    {.name = "passes.fuse_epilogues.reach",
+     .help = "which epilogues: additions with a clamp (done in registers), or any pointwise program",
+     .default_value = "all",
+     .values = kReachNames,
+     .when_knob = "passes.fuse_epilogues",
+     .when_value = "on"}};
 
 // Where an operator keeps its epilogue.
 struct Host {
@@ -87,7 +90,8 @@ class Fuser {
     // With a single use, no other operand of the user can depend on the result: fusing makes no cycle.
 
     const ops::ScalarProgram first = host->epilogue->empty() ? identity(sum_dtype(graph_, node)) : *host->epilogue;
-    const ops::ScalarProgram program = ops::simplify(ops::compose(first, user.attrs.as<ops::PointwiseAttrs>().program, users[0].operand));
+    const ops::ScalarProgram program =
+        ops::simplify(ops::compose(first, user.attrs.as<ops::PointwiseAttrs>().program, users[0].operand));
     if (program.input_count > 8) return false;
     if (reach_ == Reach::Simple && !ops::match_simple_epilogue(program)) return false;
     if (!operands_fit(node, user, users[0].operand, before->dims())) return false;
@@ -99,7 +103,10 @@ class Fuser {
       if (static_cast<int32_t>(i) != users[0].operand) inputs.push_back(user.inputs[i]);
     }
     STROP_ASSIGN(ops::Attrs attrs, node.attrs.with("epilogue", program));
-    const ir::Graph::NewNode fused{.op = node.op, .attrs = std::move(attrs), .inputs = std::move(inputs), .sources = merged_sources(node.sources, user.sources)};
+    const ir::Graph::NewNode fused{.op = node.op,
+                                   .attrs = std::move(attrs),
+                                   .inputs = std::move(inputs),
+                                   .sources = merged_sources(node.sources, user.sources)};
     auto made = graph_.add_node(fused);
     if (!made.ok()) return false;  // the epilogue does not fit this operator
     if (graph_.value(graph_.node(*made).outputs[0]).type != graph_.value(user.outputs[0]).type) {
@@ -114,8 +121,8 @@ class Fuser {
     return fuse_further();
   }
 
-  // Kernels find operands beside the result's rows and channels; others are left to a step of their own. In a channels-first
-  // convolution only what is one value per element or channel can be reached.
+  // Kernels find operands beside the result's rows and channels; others are left to a step of their own. In a
+  // channels-first convolution only what is one value per element or channel can be reached.
   bool operands_fit(const ir::Node& node, const ir::Node& user, int32_t fused_operand, const Dims& result) const {
     const bool first = node.op == &ops::kConv && !node.attrs.as<ops::ConvAttrs>().output_channels_last;
     for (size_t i = 0; i < user.inputs.size(); ++i) {

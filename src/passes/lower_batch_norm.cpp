@@ -1,5 +1,5 @@
-// Batch normalisation that no convolution could take becomes a multiplication and an addition per channel, which fuse with what is
-// around them. Scale and shift are computed in double and rounded once.
+// Batch normalisation that no convolution could take becomes a multiplication and an addition per channel, which fuse
+// with what is around them. Scale and shift are computed in double and rounded once.
 #include <cmath>
 
 #include "ops/norm/norm.h"
@@ -14,12 +14,14 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr Knob<bool> kEnabled{{.name = "passes.lower_batch_norm",
-                               .help = "batch normalisation with constant parameters becomes a multiplication and an addition per channel",
-                               .effect = Effect::Numerics}};
+constexpr Knob<bool> kEnabled{
+    {.name = "passes.lower_batch_norm",
+     .help = "batch normalisation with constant parameters becomes a multiplication and an addition per channel",
+     .effect = Effect::Numerics}};
 
 // A constant [C, 1, …] that broadcasts along axis 1 of a tensor of `rank`.
-ValueId channel_constant(Graph& graph, const ir::Node& node, const std::vector<double>& values, const TensorType& type, std::string_view recipe) {
+ValueId channel_constant(Graph& graph, const ir::Node& node, const std::vector<double>& values, const TensorType& type,
+                         std::string_view recipe) {
   std::vector<int64_t> dims(static_cast<size_t>(std::max<int64_t>(type.rank() - 1, 1)), 1);
   dims[0] = static_cast<int64_t>(values.size());
   ir::Constant constant{store_f64(type.dtype, std::move(dims), values), {}, std::string(recipe)};
@@ -55,8 +57,10 @@ Result<bool> lower(Graph& graph, NodeId id) {
   const int32_t a = program.add_input(1, dtype);
   const int32_t b = program.add_input(2, dtype);
   program.outputs = {program.add(ops::Fn::Add, {program.add(ops::Fn::Mul, {x, a}), b})};
-  STROP_ASSIGN(const ValueId result, graph.add({.op = &ops::kPointwise, .attrs = ops::PointwiseAttrs{std::move(program)},
-                                                .inputs = {node.inputs[0], scales, shifts}, .sources = node.sources}));
+  STROP_ASSIGN(const ValueId result, graph.add({.op = &ops::kPointwise,
+                                                .attrs = ops::PointwiseAttrs{std::move(program)},
+                                                .inputs = {node.inputs[0], scales, shifts},
+                                                .sources = node.sources}));
   graph.replace_uses(node.outputs[0], result);
   graph.erase(id);
   return true;
@@ -75,7 +79,9 @@ Result<bool> run(Graph& graph, const PassContext&) {
 }  // namespace
 
 extern const Pass kLowerBatchNorm;
-const Pass kLowerBatchNorm{
-    .name = "lower_batch_norm", .summary = "batch normalisation becomes a multiplication and an addition per channel", .run = run, .enabled = &kEnabled};
+const Pass kLowerBatchNorm{.name = "lower_batch_norm",
+                           .summary = "batch normalisation becomes a multiplication and an addition per channel",
+                           .run = run,
+                           .enabled = &kEnabled};
 
 }  // namespace strop::passes

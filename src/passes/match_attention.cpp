@@ -1,5 +1,5 @@
-// Attention as exporters write it, softmax(scale * q · kᵀ + masks) · v, becomes one operator that never stores the scores. The
-// transposes that split and merge heads vanish in its layouts.
+// Attention as exporters write it, softmax(scale * q · kᵀ + masks) · v, becomes one operator that never stores the
+// scores. The transposes that split and merge heads vanish in its layouts.
 #include <algorithm>
 
 #include "ops/attention/attention.h"
@@ -17,8 +17,9 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr Knob<bool> kEnabled{
-    {.name = "passes.match_attention", .help = "matmul, scale, mask, softmax, matmul become one attention step", .effect = Effect::Numerics}};
+constexpr Knob<bool> kEnabled{{.name = "passes.match_attention",
+                               .help = "matmul, scale, mask, softmax, matmul become one attention step",
+                               .effect = Effect::Numerics}};
 
 /// What was found, from the result down.
 struct Found {
@@ -64,7 +65,8 @@ class Matcher {
     const auto& attrs = graph_.node(softmax).attrs.as<ops::SoftmaxAttrs>();
     const TensorType* scores = ranked(graph_, last.inputs[0]);
     const bool last_axis = scores && (attrs.axis == -1 || attrs.axis == scores->rank() - 1);
-    if (attrs.kind != ops::SoftmaxKind::Softmax || !last_axis || !attrs.prologue.empty() || !attrs.epilogue.empty()) return std::nullopt;
+    if (attrs.kind != ops::SoftmaxKind::Softmax || !last_axis || !attrs.prologue.empty() || !attrs.epilogue.empty())
+      return std::nullopt;
     found.sources = merged_sources(graph_.node(softmax).sources, found.sources);
     if (!match_scores(graph_.node(softmax).inputs[0], found)) return std::nullopt;
     take_layouts(found);
@@ -121,7 +123,8 @@ class Matcher {
     const Side left = side(node, program, instr.args[0]);
     const Side right = side(node, program, instr.args[1]);
     if (right.number && left.value != ir::kNone && !left.number) {
-      found.attrs.scale = instr.fn == ops::Fn::Mul ? found.attrs.scale * *right.number : found.attrs.scale / *right.number;
+      found.attrs.scale =
+          instr.fn == ops::Fn::Mul ? found.attrs.scale * *right.number : found.attrs.scale / *right.number;
       return left.value;
     }
     if (instr.fn == ops::Fn::Mul && left.number && right.value != ir::kNone && !right.number) {
@@ -201,7 +204,8 @@ class Matcher {
     }
     std::vector<ValueId> inputs = {found.q, found.k, found.v};
     inputs.insert(inputs.end(), found.masks.begin(), found.masks.end());
-    auto made = graph_.add_node({.op = &ops::kAttention, .attrs = found.attrs, .inputs = std::move(inputs), .sources = found.sources});
+    auto made = graph_.add_node(
+        {.op = &ops::kAttention, .attrs = found.attrs, .inputs = std::move(inputs), .sources = found.sources});
     if (!made.ok()) return false;  // broadcasting that the operator does not have
     const ValueId old = merged == ir::kNone ? result : graph_.node(merged).outputs[0];
     if (graph_.value(graph_.node(*made).outputs[0]).type != graph_.value(old).type) {
@@ -223,7 +227,9 @@ Result<bool> run(Graph& graph, const PassContext&) { return Matcher(graph).run()
 }  // namespace
 
 extern const Pass kMatchAttention;
-const Pass kMatchAttention{
-    .name = "match_attention", .summary = "matmul, scale, mask, softmax, matmul become one attention step", .run = run, .enabled = &kEnabled};
+const Pass kMatchAttention{.name = "match_attention",
+                           .summary = "matmul, scale, mask, softmax, matmul become one attention step",
+                           .run = run,
+                           .enabled = &kEnabled};
 
 }  // namespace strop::passes

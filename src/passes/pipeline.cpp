@@ -34,7 +34,8 @@ std::vector<Stage> default_pipeline() {
       // What kernels do in registers goes first: it costs nothing there.
       {{&kFuseEpilogues, &kDeadCode}},
       // Pointwise regions, each as short as it can be said.
-      {{&kFusePointwise, &kSimplifyPrograms, &kMatchActivations, &kFuseEpilogues, &kCommonSubexpressions, &kDeadCode}, 4},
+      {{&kFusePointwise, &kSimplifyPrograms, &kMatchActivations, &kFuseEpilogues, &kCommonSubexpressions, &kDeadCode},
+       4},
   };
 }
 

@@ -14,8 +14,8 @@ namespace {
 constexpr Knob<bool> kEnabled{
     {.name = "passes.tidy_captures", .help = "move constants into regions and drop captures that are not used"}};
 
-/// Parameters of the node's regions before the captures, where this pass knows the operator. The captures are the node's last
-/// operands.
+/// Parameters of the node's regions before the captures, where this pass knows the operator. The captures are the
+/// node's last operands.
 std::optional<size_t> own_parameters(const ir::Node& node) {
   if (node.op == &ops::kLoop) return 2 + static_cast<size_t>(node.attrs.as<ops::LoopAttrs>().carried);
   if (node.op == &ops::kScan) {

@@ -1,5 +1,6 @@
-// Method: list scheduling of offline dynamic storage allocation ("greedy by size" and relatives, as compared by Pisarchyk and
-// Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), then swapping what sticks out to the front.
+// Method: list scheduling of offline dynamic storage allocation ("greedy by size" and relatives, as compared by
+// Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), then swapping what sticks out
+// to the front.
 #include "plan/arena.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ struct Placed {
 int64_t aligned(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
 
 // Places in the given order, each at the lowest gap that is free during its life (or the tightest, if best_fit).
-int64_t place(const std::vector<Lifetime>& items, const std::vector<int32_t>& order, bool best_fit, std::vector<int64_t>& offsets) {
+int64_t place(const std::vector<Lifetime>& items, const std::vector<int32_t>& order, bool best_fit,
+              std::vector<int64_t>& offsets) {
   std::vector<int32_t> done;
   std::vector<Placed> busy;
   int64_t top = 0;
@@ -28,7 +30,8 @@ int64_t place(const std::vector<Lifetime>& items, const std::vector<int32_t>& or
     for (const int32_t other : done) {
       const Lifetime& placed = items[static_cast<size_t>(other)];
       if (placed.first <= item.last && item.first <= placed.last && placed.bytes > 0) {
-        busy.push_back({offsets[static_cast<size_t>(other)], offsets[static_cast<size_t>(other)] + aligned(placed.bytes)});
+        busy.push_back(
+            {offsets[static_cast<size_t>(other)], offsets[static_cast<size_t>(other)] + aligned(placed.bytes)});
       }
     }
     std::sort(busy.begin(), busy.end(), [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
@@ -87,11 +90,26 @@ ArenaPlan pack_arena(const std::vector<Lifetime>& lifetimes) {
   using Key = std::pair<int64_t, int64_t>;
   const auto length = [](const Lifetime& item) { return int64_t{item.last} - item.first + 1; };
   std::vector<std::vector<int32_t>> orders = {
-      ordered_by(lifetimes, [](const Lifetime& item) { return Key{item.bytes, -item.first}; }),
-      ordered_by(lifetimes, [&](const Lifetime& item) { return Key{length(item), item.bytes}; }),
-      ordered_by(lifetimes, [&](const Lifetime& item) { return Key{item.bytes * length(item), item.bytes}; }),
-      ordered_by(lifetimes, [](const Lifetime& item) { return Key{-item.first, item.bytes}; }),
-      ordered_by(lifetimes, [](const Lifetime& item) { return Key{item.last, item.bytes}; }),
+      ordered_by(lifetimes,
+                 [](const Lifetime& item) {
+                   return Key{item.bytes, -item.first};
+                 }),
+      ordered_by(lifetimes,
+                 [&](const Lifetime& item) {
+                   return Key{length(item), item.bytes};
+                 }),
+      ordered_by(lifetimes,
+                 [&](const Lifetime& item) {
+                   return Key{item.bytes * length(item), item.bytes};
+                 }),
+      ordered_by(lifetimes,
+                 [](const Lifetime& item) {
+                   return Key{-item.first, item.bytes};
+                 }),
+      ordered_by(lifetimes,
+                 [](const Lifetime& item) {
+                   return Key{item.last, item.bytes};
+                 }),
   };
   std::vector<int64_t> offsets(lifetimes.size(), 0);
   std::vector<int32_t> best_order;
@@ -116,20 +134,24 @@ ArenaPlan pack_arena(const std::vector<Lifetime>& lifetimes) {
     bool better = false;
     for (size_t i = 0; i < best_order.size() && !better; ++i) {
       const int32_t index = best_order[i];
-      if (plan.offsets[static_cast<size_t>(index)] + aligned(lifetimes[static_cast<size_t>(index)].bytes) != plan.bytes) continue;
+      if (plan.offsets[static_cast<size_t>(index)] + aligned(lifetimes[static_cast<size_t>(index)].bytes) != plan.bytes)
+        continue;
       for (const size_t target : {size_t{0}, i / 2, i / 4 * 3}) {
         if (target >= i) continue;
         std::vector<int32_t> order = best_order;
-        std::rotate(order.begin() + static_cast<int64_t>(target), order.begin() + static_cast<int64_t>(i), order.begin() + static_cast<int64_t>(i) + 1);
+        std::rotate(order.begin() + static_cast<int64_t>(target), order.begin() + static_cast<int64_t>(i),
+                    order.begin() + static_cast<int64_t>(i) + 1);
         if ((better = attempt(order))) break;
       }
     }
     if (!better) break;
   }
-  // Then random exchanges, with a seed of its own so that the plan is always the same; bounded by the work that one attempt is.
+  // Then random exchanges, with a seed of its own so that the plan is always the same; bounded by the work that one
+  // attempt is.
   std::mt19937 random(1);
   const int64_t attempt_cost = static_cast<int64_t>(lifetimes.size()) * static_cast<int64_t>(lifetimes.size());
-  for (int64_t budget = 20'000'000; budget > 0 && plan.bytes > plan.lower_bound_bytes && lifetimes.size() > 1; budget -= attempt_cost) {
+  for (int64_t budget = 20'000'000; budget > 0 && plan.bytes > plan.lower_bound_bytes && lifetimes.size() > 1;
+       budget -= attempt_cost) {
     std::vector<int32_t> order = best_order;
     for (int exchange = 0; exchange < 2; ++exchange) {
       std::swap(order[random() % order.size()], order[random() % order.size()]);

@@ -14,10 +14,10 @@ struct Lifetime {
 };
 
 struct ArenaPlan {
-  std::vector<int64_t> offsets;     ///< per lifetime, multiples of kArenaAlignment
-  int64_t bytes = 0;                ///< size of the arena
-  int64_t lower_bound_bytes = 0;    ///< the largest sum of (aligned) live bytes at any step: no plan can need less
-  int64_t total_bytes = 0;          ///< the sum of all, as if nothing were shared
+  std::vector<int64_t> offsets;   ///< per lifetime, multiples of kArenaAlignment
+  int64_t bytes = 0;              ///< size of the arena
+  int64_t lower_bound_bytes = 0;  ///< the largest sum of (aligned) live bytes at any step: no plan can need less
+  int64_t total_bytes = 0;        ///< the sum of all, as if nothing were shared
 };
 
 inline constexpr int64_t kArenaAlignment = 64;

@@ -13,7 +13,8 @@ void expect_disjoint(const std::vector<Lifetime>& items, const ArenaPlan& plan) 
     EXPECT_LE(plan.offsets[i] + items[i].bytes, plan.bytes);
     for (size_t j = 0; j < i; ++j) {
       const bool together = items[i].first <= items[j].last && items[j].first <= items[i].last;
-      const bool overlap = plan.offsets[i] < plan.offsets[j] + items[j].bytes && plan.offsets[j] < plan.offsets[i] + items[i].bytes;
+      const bool overlap =
+          plan.offsets[i] < plan.offsets[j] + items[j].bytes && plan.offsets[j] < plan.offsets[i] + items[i].bytes;
       EXPECT_FALSE(together && overlap) << i << " and " << j;
     }
   }
@@ -40,7 +41,8 @@ TEST(Arena, RandomLifetimesNeverOverlapAndStayNearTheBound) {
     std::vector<Lifetime> items;
     for (int i = 0; i < 150; ++i) {
       const auto first = static_cast<int32_t>(random() % 200);
-      items.push_back({static_cast<int64_t>(1 + random() % 100000), first, first + static_cast<int32_t>(random() % 12)});
+      items.push_back(
+          {static_cast<int64_t>(1 + random() % 100000), first, first + static_cast<int32_t>(random() % 12)});
     }
     const ArenaPlan plan = pack_arena(items);
     expect_disjoint(items, plan);

@@ -1,5 +1,5 @@
-/// The plan: what an engine does, as data. Steps over values, nested blocks for control flow, a shape program that turns
-/// dynamic dimensions into sizes, and the table of weights. Pure data: no pointers, no tactics, no memory.
+/// The plan: what an engine does, as data. Steps over values, nested blocks for control flow, a shape program that
+/// turns dynamic dimensions into sizes, and the table of weights. Pure data: no pointers, no tactics, no memory.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ShapeInstr {
 
 /// Integer arithmetic on dimensions, run on the host once per new shape.
 struct ShapeProgram {
-  std::vector<std::string> symbols;   ///< names; unbacked ones start with '?'
+  std::vector<std::string> symbols;  ///< names; unbacked ones start with '?'
   std::vector<ShapeInstr> instrs;
 
   /// Appends what computes `dim` (reusing equal registers) and returns its register.
@@ -46,25 +46,25 @@ struct ShapeProgram {
 /// A type with dimensions as registers.
 struct TypeDesc {
   TypeKind kind = TypeKind::Tensor;
-  DType dtype = DType::Undefined;                 ///< Tensor only
-  std::optional<std::vector<Reg>> dims;           ///< Tensor only; nullopt: rank unknown
+  DType dtype = DType::Undefined;        ///< Tensor only
+  std::optional<std::vector<Reg>> dims;  ///< Tensor only; nullopt: rank unknown
   Layout layout;
-  std::string element;                            ///< Sequence and Optional: the element type's text
+  std::string element;  ///< Sequence and Optional: the element type's text
 };
 
 /// Where a value's bytes are.
 enum class Storage : uint8_t {
-  None,     ///< never read
-  Input,    ///< the caller's buffer of block input `index`
-  Output,   ///< the caller's buffer of block output `index`, or one from the output allocator
-  Weight,   ///< weights[index], read-only
-  Arena,    ///< the context's arena
-  View,     ///< inside value `base`
-  Host,     ///< made by its step at run time: sequences, optionals, strings, sizes known only when the data are
+  None,    ///< never read
+  Input,   ///< the caller's buffer of block input `index`
+  Output,  ///< the caller's buffer of block output `index`, or one from the output allocator
+  Weight,  ///< weights[index], read-only
+  Arena,   ///< the context's arena
+  View,    ///< inside value `base`
+  Host,    ///< made by its step at run time: sequences, optionals, strings, sizes known only when the data are
 };
 
 struct ValueDesc {
-  std::string name;             ///< ONNX tensor name, or ""
+  std::string name;  ///< ONNX tensor name, or ""
   TypeDesc type;
   Storage storage = Storage::None;
   int32_t index = kNone;        ///< Input, Output, Weight
@@ -72,7 +72,7 @@ struct ValueDesc {
   Reg offset_elements = kNone;  ///< View: first element within base; kNone: 0
   Reg pitch = kNone;            ///< elements between rows of the last dimension; kNone: dense
   int32_t device = 0;
-  bool in_place = false;        ///< View because its step overwrites its operand
+  bool in_place = false;  ///< View because its step overwrites its operand
 };
 
 enum class StepKind : uint8_t {
@@ -106,13 +106,13 @@ struct Candidate {
   std::string config;
   std::optional<double> time_us;
   std::optional<double> spread_us;
-  std::string refused;          ///< why it does not apply; "" if it does
+  std::string refused;  ///< why it does not apply; "" if it does
 };
 
 /// One attribute of an operator: generic named fields, dimensions as registers.
 struct AttrDesc {
   std::string name;
-  std::string text;             ///< canonical text of the value; dimensions as expressions over the block's symbols
+  std::string text;  ///< canonical text of the value; dimensions as expressions over the block's symbols
 };
 
 struct LateDesc {
@@ -122,17 +122,17 @@ struct LateDesc {
 
 struct Step {
   StepKind kind = StepKind::Launch;
-  std::string op;                   ///< operator's name
-  int32_t attrs = kNone;            ///< index into Plan::attrs
-  std::vector<int32_t> inputs;      ///< values; kNone for absent operands
+  std::string op;               ///< operator's name
+  int32_t attrs = kNone;        ///< index into Plan::attrs
+  std::vector<int32_t> inputs;  ///< values; kNone for absent operands
   std::vector<int32_t> outputs;
   std::vector<LateDesc> late;
-  std::vector<int32_t> blocks;      ///< regions
-  std::vector<Variant> variants;    ///< Launch, Generic
+  std::vector<int32_t> blocks;    ///< regions
+  std::vector<Variant> variants;  ///< Launch, Generic
   std::vector<std::string> onnx_nodes;
   int32_t device = 0;
   int32_t stream = 0;
-  int32_t event = kNone;            ///< Signal, Wait
+  int32_t event = kNone;  ///< Signal, Wait
   std::string why;
   std::vector<Candidate> candidates;
 };
@@ -160,9 +160,9 @@ struct Block {
   std::string name;
   ShapeProgram shapes;
   std::vector<SymbolBinding> bindings;
-  std::vector<int32_t> inherited;    ///< per symbol: the enclosing block's symbol it takes its value from, or kNone
-  std::vector<SymbolRange> ranges;   ///< per symbol: the profile
-  std::vector<ShapeCheck> checks;    ///< what a legal shape satisfies
+  std::vector<int32_t> inherited;   ///< per symbol: the enclosing block's symbol it takes its value from, or kNone
+  std::vector<SymbolRange> ranges;  ///< per symbol: the profile
+  std::vector<ShapeCheck> checks;   ///< what a legal shape satisfies
   std::vector<PortDesc> inputs;
   std::vector<PortDesc> outputs;
   std::vector<ValueDesc> values;
@@ -171,15 +171,15 @@ struct Block {
 
 struct WeightDesc {
   std::string name;
-  DType dtype = DType::U8;           ///< U8 for packed forms
+  DType dtype = DType::U8;  ///< U8 for packed forms
   std::vector<int64_t> dims;
   std::vector<std::string> origins;  ///< ONNX initializers it was computed from
   std::string recipe;                ///< how; "" for the initializer itself
 };
 
 struct DeviceDesc {
-  std::string kind = "cpu";          ///< "cpu", "cuda"
-  std::string target;                ///< instruction set or "sm_90a"
+  std::string kind = "cpu";  ///< "cpu", "cuda"
+  std::string target;        ///< instruction set or "sm_90a"
 };
 
 struct Plan {

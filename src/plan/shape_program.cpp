@@ -31,7 +31,8 @@ ShapeOp shape_op(DimOp op) {
 }
 
 Reg lower_atom(ShapeProgram& program, const DimAtom& atom) {
-  if (atom.op == DimOp::Symbol) return emit(program, {ShapeOp::Symbol, symbol_index(program, atom.symbol), kNone, kNone});
+  if (atom.op == DimOp::Symbol)
+    return emit(program, {ShapeOp::Symbol, symbol_index(program, atom.symbol), kNone, kNone});
   const Reg a = program.lower(atom.operands[0]);
   const Reg b = program.lower(atom.operands[1]);
   return emit(program, {shape_op(atom.op), 0, a, b});
@@ -92,7 +93,8 @@ Result<void> ShapeProgram::evaluate(const std::vector<int64_t>& symbol_values, s
       registers[i] = kUnknown;
       if (a == kUnknown || b == kUnknown) continue;
       if (!compute(instr, a, b, registers[i])) {
-        return error(ErrorCode::InvalidArgument, "the input shapes make dimension r{} = {} and {} overflow or divide by zero", i, a, b);
+        return error(ErrorCode::InvalidArgument,
+                     "the input shapes make dimension r{} = {} and {} overflow or divide by zero", i, a, b);
       }
     }
   }

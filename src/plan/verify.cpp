@@ -21,9 +21,11 @@ class Verifier {
       where_ = "weight '" + weight.name + "'";
       int64_t count = 1;
       for (const int64_t dim : weight.dims) {
-        if (dim < 0 || __builtin_mul_overflow(count, dim, &count) || count > (int64_t{1} << 48)) return fail("bad dimensions");
+        if (dim < 0 || __builtin_mul_overflow(count, dim, &count) || count > (int64_t{1} << 48))
+          return fail("bad dimensions");
       }
-      if (weight.dtype == DType::Undefined || static_cast<int>(weight.dtype) >= kDTypeCount) return fail("bad element type");
+      if (weight.dtype == DType::Undefined || static_cast<int>(weight.dtype) >= kDTypeCount)
+        return fail("bad element type");
     }
     return {};
   }
@@ -64,7 +66,8 @@ class Verifier {
       if (static_cast<uint8_t>(instr.op) > static_cast<uint8_t>(ShapeOp::Max)) return fail("unknown shape operation");
       if (instr.op == ShapeOp::Constant) continue;
       if (instr.op == ShapeOp::Symbol) {
-        if (instr.value < 0 || static_cast<size_t>(instr.value) >= shapes.symbols.size()) return fail("shape symbol out of range");
+        if (instr.value < 0 || static_cast<size_t>(instr.value) >= shapes.symbols.size())
+          return fail("shape symbol out of range");
         continue;
       }
       const auto earlier = [&](Reg reg) { return reg >= 0 && static_cast<size_t>(reg) < i; };
@@ -73,7 +76,8 @@ class Verifier {
     for (const std::string& symbol : shapes.symbols) {
       if (symbol.empty()) return fail("a shape symbol has no name");
     }
-    if (block_->inherited.size() != shapes.symbols.size() || block_->ranges.size() != shapes.symbols.size()) return fail("symbol tables differ in size");
+    if (block_->inherited.size() != shapes.symbols.size() || block_->ranges.size() != shapes.symbols.size())
+      return fail("symbol tables differ in size");
     for (const SymbolBinding& binding : block_->bindings) {
       if (binding.symbol < 0 || static_cast<size_t>(binding.symbol) >= shapes.symbols.size() || binding.input < 0 ||
           static_cast<size_t>(binding.input) >= block_->inputs.size() || binding.axis < 0) {
@@ -95,7 +99,8 @@ class Verifier {
       if (!reg_ok(reg)) return fail("dimension register out of range");
     }
     const auto rank = static_cast<int32_t>(type.dims->size());
-    if (type.layout.blocked_axis < -1 || type.layout.blocked_axis >= rank || type.layout.block < 1) return fail("bad layout");
+    if (type.layout.blocked_axis < -1 || type.layout.blocked_axis >= rank || type.layout.block < 1)
+      return fail("bad layout");
     return {};
   }
 
@@ -104,15 +109,19 @@ class Verifier {
       const ValueDesc& value = block_->values[i];
       if (value.storage == Storage::None && value.type.dtype == DType::Undefined) continue;  // numbered but not used
       STROP_TRY(check_type(value.type));
-      if (!optional_reg_ok(value.offset_elements) || !optional_reg_ok(value.pitch)) return fail(fmt::format("value {}: register out of range", i));
-      if (value.device < 0 || static_cast<size_t>(value.device) >= plan_.devices.size()) return fail(fmt::format("value {}: unknown device", i));
+      if (!optional_reg_ok(value.offset_elements) || !optional_reg_ok(value.pitch))
+        return fail(fmt::format("value {}: register out of range", i));
+      if (value.device < 0 || static_cast<size_t>(value.device) >= plan_.devices.size())
+        return fail(fmt::format("value {}: unknown device", i));
       const auto within = [&](size_t size) { return value.index >= 0 && static_cast<size_t>(value.index) < size; };
       bool ok = value.storage == Storage::View || value.base == kNone;
       switch (value.storage) {
         case Storage::Input: ok = ok && within(block_->inputs.size()); break;
         case Storage::Output: ok = ok && within(block_->outputs.size()) && value.type.dims; break;
         case Storage::Weight: ok = ok && within(plan_.weights.size()) && weight_matches(value); break;
-        case Storage::Arena: ok = ok && value.type.kind == TypeKind::Tensor && value.type.dims && bit_width(value.type.dtype) > 0; break;
+        case Storage::Arena:
+          ok = ok && value.type.kind == TypeKind::Tensor && value.type.dims && bit_width(value.type.dtype) > 0;
+          break;
         case Storage::View: ok = view_ok(static_cast<int32_t>(i)); break;
         case Storage::Host:
         case Storage::None: break;
@@ -125,7 +134,9 @@ class Verifier {
 
   bool weight_matches(const ValueDesc& value) const {
     const WeightDesc& weight = plan_.weights[static_cast<size_t>(value.index)];
-    if (value.type.kind != TypeKind::Tensor || weight.dtype != value.type.dtype || !value.type.dims || value.type.dims->size() != weight.dims.size()) return false;
+    if (value.type.kind != TypeKind::Tensor || weight.dtype != value.type.dtype || !value.type.dims ||
+        value.type.dims->size() != weight.dims.size())
+      return false;
     for (size_t axis = 0; axis < weight.dims.size(); ++axis) {
       const ShapeInstr& instr = block_->shapes.instrs[static_cast<size_t>((*value.type.dims)[axis])];
       if (instr.op != ShapeOp::Constant || instr.value != weight.dims[axis]) return false;
@@ -139,7 +150,9 @@ class Verifier {
       const ValueDesc& value = block_->values[static_cast<size_t>(id)];
       if (value.storage != Storage::View && value.base != kNone) return false;
       if (value.storage != Storage::View) return value.storage != Storage::None && value.storage != Storage::Host;
-      if (value.type.kind != TypeKind::Tensor || !value.type.dims || bit_width(value.type.dtype) < 8 || !value_ok(value.base)) return false;
+      if (value.type.kind != TypeKind::Tensor || !value.type.dims || bit_width(value.type.dtype) < 8 ||
+          !value_ok(value.base))
+        return false;
       id = value.base;
     }
     return false;
@@ -154,7 +167,8 @@ class Verifier {
     }
     for (size_t i = 0; i < block_->inputs.size(); ++i) {
       const ValueDesc& value = block_->values[static_cast<size_t>(block_->inputs[i].value)];
-      if (value.storage != Storage::Input || value.index != static_cast<int32_t>(i)) return fail("an input port names another value");
+      if (value.storage != Storage::Input || value.index != static_cast<int32_t>(i))
+        return fail("an input port names another value");
     }
     return {};
   }
@@ -164,32 +178,41 @@ class Verifier {
     if (step.device < 0 || static_cast<size_t>(step.device) >= plan_.devices.size()) return fail("unknown device");
     for (const int32_t value : step.inputs) {
       if (!optional_value_ok(value)) return fail("operand out of range");
-      if (value != kNone && !defined[static_cast<size_t>(value)] && block_->values[static_cast<size_t>(value)].storage != Storage::None) return fail("an operand is read before it is written");
+      if (value != kNone && !defined[static_cast<size_t>(value)] &&
+          block_->values[static_cast<size_t>(value)].storage != Storage::None)
+        return fail("an operand is read before it is written");
     }
     for (const int32_t value : step.outputs) {
       if (!value_ok(value)) return fail("result out of range");
       // Writing a part writes what it is part of: a concatenation has no step of its own.
-      for (int32_t at = value; at != kNone; at = block_->values[static_cast<size_t>(at)].base) defined[static_cast<size_t>(at)] = true;
+      for (int32_t at = value; at != kNone; at = block_->values[static_cast<size_t>(at)].base)
+        defined[static_cast<size_t>(at)] = true;
     }
-    if (step.attrs != kNone && (step.attrs < 0 || static_cast<size_t>(step.attrs) >= plan_.attrs.size())) return fail("attributes out of range");
+    if (step.attrs != kNone && (step.attrs < 0 || static_cast<size_t>(step.attrs) >= plan_.attrs.size()))
+      return fail("attributes out of range");
     for (const LateDesc& late : step.late) {
-      if (late.operand < 0 || static_cast<size_t>(late.operand) >= step.inputs.size()) return fail("late operand out of range");
+      if (late.operand < 0 || static_cast<size_t>(late.operand) >= step.inputs.size())
+        return fail("late operand out of range");
     }
     for (const int32_t block : step.blocks) {
-      const bool ok = block > static_cast<int32_t>(index) && static_cast<size_t>(block) < plan_.blocks.size() && !used[static_cast<size_t>(block)];
+      const bool ok = block > static_cast<int32_t>(index) && static_cast<size_t>(block) < plan_.blocks.size() &&
+                      !used[static_cast<size_t>(block)];
       if (!ok) return fail("a region is out of range or used twice");
       used[static_cast<size_t>(block)] = true;
       STROP_TRY(check_inheritance(plan_.blocks[static_cast<size_t>(block)]));
     }
-    if (step.kind == StepKind::Copy && (step.inputs.size() != 1 || step.outputs.size() != 1 || step.inputs[0] == kNone)) return fail("a copy has one operand and one result");
+    if (step.kind == StepKind::Copy && (step.inputs.size() != 1 || step.outputs.size() != 1 || step.inputs[0] == kNone))
+      return fail("a copy has one operand and one result");
     if (step.kind == StepKind::Launch && step.variants.empty()) return fail("a launch has no variant");
-    for (size_t i = 0; i < step.variants.size(); ++i) STROP_TRY(check_variant(step, step.variants[i], i + 1 == step.variants.size()));
+    for (size_t i = 0; i < step.variants.size(); ++i)
+      STROP_TRY(check_variant(step, step.variants[i], i + 1 == step.variants.size()));
     return {};
   }
 
   Result<void> check_inheritance(const Block& inner) const {
     for (const int32_t symbol : inner.inherited) {
-      if (symbol != kNone && (symbol < 0 || static_cast<size_t>(symbol) >= block_->shapes.symbols.size())) return fail("an inherited symbol is out of range");
+      if (symbol != kNone && (symbol < 0 || static_cast<size_t>(symbol) >= block_->shapes.symbols.size()))
+        return fail("an inherited symbol is out of range");
     }
     return {};
   }
@@ -202,9 +225,11 @@ class Verifier {
     if (variant.packed.size() != step.inputs.size()) return fail("packed weights do not match the operands");
     for (size_t i = 0; i < variant.packed.size(); ++i) {
       const int32_t weight = variant.packed[i];
-      if (weight != kNone && (weight < 0 || static_cast<size_t>(weight) >= plan_.weights.size())) return fail("packed weight out of range");
+      if (weight != kNone && (weight < 0 || static_cast<size_t>(weight) >= plan_.weights.size()))
+        return fail("packed weight out of range");
       const int32_t value = step.inputs[i];
-      if (weight == kNone && value != kNone && block_->values[static_cast<size_t>(value)].storage == Storage::None) return fail("an operand has no storage");
+      if (weight == kNone && value != kNone && block_->values[static_cast<size_t>(value)].storage == Storage::None)
+        return fail("an operand has no storage");
     }
     return {};
   }

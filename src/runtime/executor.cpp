@@ -5,7 +5,9 @@
 namespace strop::runtime {
 
 Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Threads> threads, ExecutorOptions options)
-    : program_(std::move(program)), threads_(std::move(threads)), main_(std::make_unique<Frame>(Shared{*program_, *threads_, options}, 0)) {}
+    : program_(std::move(program)),
+      threads_(std::move(threads)),
+      main_(std::make_unique<Frame>(Shared{*program_, *threads_, options}, 0)) {}
 
 Executor::~Executor() = default;
 Executor::Executor(Executor&&) noexcept = default;

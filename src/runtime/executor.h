@@ -19,15 +19,15 @@ class Frame;
 /// Memory figures at the shapes last run.
 struct MemoryReport {
   int64_t arena_bytes = 0;
-  int64_t lower_bound_bytes = 0;      ///< the largest live set
-  int64_t intermediate_bytes = 0;     ///< all intermediates without sharing or views
+  int64_t lower_bound_bytes = 0;   ///< the largest live set
+  int64_t intermediate_bytes = 0;  ///< all intermediates without sharing or views
   int64_t workspace_bytes = 0;
   int64_t shapes_cached = 0;
 };
 
 struct ExecutorOptions {
-  int max_cached_shapes = 16;         ///< per block; the least recently used plan is dropped
-  CancelToken cancel;                 ///< checked between steps
+  int max_cached_shapes = 16;  ///< per block; the least recently used plan is dropped
+  CancelToken cancel;          ///< checked between steps
 };
 
 /// Called after each step with its time, where a caller asks for a profile.
@@ -42,8 +42,8 @@ class Executor {
 
   /// Runs once. `inputs` in the engine's order, None for absent optionals. `outputs` has one entry per engine output: a
   /// tensor of the right dtype and shape there is written to directly (it must not overlap an input or another output);
-  /// otherwise the entry is replaced by a new value. At shapes seen before and with all outputs given nothing is allocated,
-  /// unless the plan has Generic steps or reference tactics.
+  /// otherwise the entry is replaced by a new value. At shapes seen before and with all outputs given nothing is
+  /// allocated, unless the plan has Generic steps or reference tactics.
   Result<void> run(std::span<const Value> inputs, std::span<Value> outputs, const StepObserver* observer = nullptr);
 
   /// Plans memory and launches for these input types without running.

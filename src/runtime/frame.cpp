@@ -42,12 +42,16 @@ bool overlap(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Frame::Frame(Shared shared, size_t block)
-    : shared_(shared), block_index_(block), block_(shared.program.plan->blocks[block]), loaded_(shared.program.steps[block]) {
+Frame::Frame(const Shared& shared, size_t block)
+    : shared_(shared),
+      block_index_(block),
+      block_(shared.program.plan->blocks[block]),
+      loaded_(shared.program.steps[block]) {
   host_.resize(block_.values.size());
   children_.resize(shared.program.plan->blocks.size());
-  const auto bound_symbols = block_.bindings.size() +
-                             static_cast<size_t>(std::count_if(block_.inherited.begin(), block_.inherited.end(), [](int32_t s) { return s != kNone; }));
+  const auto bound_symbols =
+      block_.bindings.size() + static_cast<size_t>(std::count_if(block_.inherited.begin(), block_.inherited.end(),
+                                                                 [](int32_t s) { return s != kNone; }));
   has_unbacked_ = bound_symbols < block_.shapes.symbols.size();
 }
 
@@ -71,7 +75,8 @@ Result<void> Frame::select_plan(const std::vector<Type>& inputs, std::span<const
 
 // Symbols of the enclosing block that this one uses take part in the key.
 void Frame::append_inherited(std::span<const int64_t> outer) {
-  for (const int32_t symbol : block_.inherited) key_.push_back(symbol == kNone ? kUnknown : outer[static_cast<size_t>(symbol)]);
+  for (const int32_t symbol : block_.inherited)
+    key_.push_back(symbol == kNone ? kUnknown : outer[static_cast<size_t>(symbol)]);
 }
 
 // Makes the cached plan for key_ the current one, if there is one. Allocates nothing.
@@ -90,8 +95,10 @@ Result<void> Frame::make_plan(const std::vector<Type>& inputs, std::span<const i
   STROP_ASSIGN(auto made, make_shape_plan({shared_.program, block_index_, inputs, inherited, shared_.threads.count()}));
   made->key = key_;
   if (made->arena.bytes > arena_capacity_) {
-    auto* bytes = static_cast<std::byte*>(std::aligned_alloc(plan::kArenaAlignment, static_cast<size_t>(made->arena.bytes)));
-    if (!bytes) return error(ErrorCode::OutOfMemory, "the arena of '{}' needs {} bytes", block_.name, made->arena.bytes);
+    auto* bytes =
+        static_cast<std::byte*>(std::aligned_alloc(plan::kArenaAlignment, static_cast<size_t>(made->arena.bytes)));
+    if (!bytes)
+      return error(ErrorCode::OutOfMemory, "the arena of '{}' needs {} bytes", block_.name, made->arena.bytes);
     arena_ = std::shared_ptr<std::byte>(bytes, [](std::byte* p) { std::free(p); });
     arena_capacity_ = made->arena.bytes;
   }
@@ -104,7 +111,8 @@ Result<void> Frame::make_plan(const std::vector<Type>& inputs, std::span<const i
 Result<void> Frame::run(std::span<const Value> inputs, std::span<Value> outputs, const StepObserver* observer,
                         std::span<const int64_t> inherited) {
   if (inputs.size() != block_.inputs.size()) {
-    return error(ErrorCode::InvalidArgument, "{} inputs were given, the engine takes {}", inputs.size(), block_.inputs.size());
+    return error(ErrorCode::InvalidArgument, "{} inputs were given, the engine takes {}", inputs.size(),
+                 block_.inputs.size());
   }
   STROP_CHECK(outputs.size() == block_.outputs.size());
   STROP_TRY(select_plan(inputs, inherited));
@@ -138,12 +146,14 @@ Result<void> Frame::place_outputs(std::span<const Value> inputs, std::span<Value
       if (given.dtype() == dtype && given.dims() == dims) {
         for (const Value& input : inputs) {
           if (input.is_tensor() && overlap(given, input.tensor())) {
-            return error(ErrorCode::InvalidArgument, "the buffer of output '{}' overlaps an input", block_.outputs[i].name);
+            return error(ErrorCode::InvalidArgument, "the buffer of output '{}' overlaps an input",
+                         block_.outputs[i].name);
           }
         }
         for (size_t j = 0; j < i; ++j) {
           if (outputs[j].is_tensor() && overlap(given, outputs[j].tensor())) {
-            return error(ErrorCode::InvalidArgument, "the buffers of outputs '{}' and '{}' overlap", block_.outputs[j].name, block_.outputs[i].name);
+            return error(ErrorCode::InvalidArgument, "the buffers of outputs '{}' and '{}' overlap",
+                         block_.outputs[j].name, block_.outputs[i].name);
           }
         }
         continue;
@@ -164,7 +174,8 @@ Result<void> Frame::run_step(size_t index, const StepObserver* observer) {
     case plan::StepKind::Signal:
     case plan::StepKind::Wait: break;  // one stream on the CPU: order is enough
   }
-  if (observer) (*observer)(block_index_, index, std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  if (observer)
+    (*observer)(block_index_, index, std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
   return {};
 }
 
@@ -173,11 +184,17 @@ void* Frame::resolve(const Place& place) const {
   switch (place.root) {
     case Storage::Input: {
       const Value& value = inputs_[static_cast<size_t>(place.index)];
-      base = value.is_tensor() ? static_cast<std::byte*>(const_cast<void*>(value.tensor().raw())) : nullptr;  // read only
+      base =
+          value.is_tensor() ? static_cast<std::byte*>(const_cast<void*>(value.tensor().raw())) : nullptr;  // read only
       break;
     }
-    case Storage::Output: base = static_cast<std::byte*>(outputs_[static_cast<size_t>(place.index)].tensor().mutable_raw()); break;
-    case Storage::Weight: base = static_cast<std::byte*>(const_cast<void*>(shared_.program.weights[static_cast<size_t>(place.index)].raw())); break;
+    case Storage::Output:
+      base = static_cast<std::byte*>(outputs_[static_cast<size_t>(place.index)].tensor().mutable_raw());
+      break;
+    case Storage::Weight:
+      base =
+          static_cast<std::byte*>(const_cast<void*>(shared_.program.weights[static_cast<size_t>(place.index)].raw()));
+      break;
     case Storage::Arena: base = arena_.get(); break;
     case Storage::Host: {
       const Value& value = host_[static_cast<size_t>(place.index)];
@@ -194,7 +211,8 @@ Result<void> Frame::run_launch(size_t index) {
   PreparedStep& step = current_->steps[index];
   for (size_t i = 0; i < step.inputs.size(); ++i) step.input_buffers[i].data = resolve(step.inputs[i]);
   for (size_t i = 0; i < step.outputs.size(); ++i) step.output_buffers[i].data = resolve(step.outputs[i]);
-  return step.launch->run({step.input_buffers, step.output_buffers, arena_.get() + step.workspace_offset, shared_.threads});
+  return step.launch->run(
+      {step.input_buffers, step.output_buffers, arena_.get() + step.workspace_offset, shared_.threads});
 }
 
 Result<void> Frame::run_copy(size_t index) {
@@ -215,8 +233,10 @@ Result<Value> Frame::read(int32_t id) const {
   if (id == kNone) return Value();
   const auto value = static_cast<size_t>(id);
   const Place& place = current_->places[value];
-  if (place.root == Storage::Host && place.offset_bytes == 0 && block_.values[value].storage == Storage::Host) return host_[value];
-  if (place.root == Storage::Input && block_.values[value].storage == Storage::Input) return inputs_[static_cast<size_t>(place.index)];
+  if (place.root == Storage::Host && place.offset_bytes == 0 && block_.values[value].storage == Storage::Host)
+    return host_[value];
+  if (place.root == Storage::Input && block_.values[value].storage == Storage::Input)
+    return inputs_[static_cast<size_t>(place.index)];
   if (place.root == Storage::Weight && block_.values[value].storage == Storage::Weight) {
     return Value(shared_.program.weights[static_cast<size_t>(place.index)]);
   }
@@ -228,7 +248,8 @@ Result<Value> Frame::read(int32_t id) const {
 // A result made at run time goes into the caller's buffer if it fits there, else it replaces it.
 void Frame::give(const Value& result, Value& output) {
   const bool fits = result.is_tensor() && output.is_tensor() && bit_width(result.tensor().dtype()) != 0 &&
-                    output.tensor().dtype() == result.tensor().dtype() && output.tensor().dims() == result.tensor().dims();
+                    output.tensor().dtype() == result.tensor().dtype() &&
+                    output.tensor().dims() == result.tensor().dims();
   if (!fits) {
     output = result;
   } else if (result.tensor().bytes() > 0) {
@@ -244,8 +265,8 @@ Result<void> Frame::store(int32_t id, Value result) {
     STROP_CHECK(result.is_tensor());
     const Tensor& tensor = result.tensor();
     if (tensor.dims() != current_->dims[value]) {
-      return error(ErrorCode::InvalidArgument, "the result has shape {}, {} was planned", to_string(to_dims(tensor.dims())),
-                   to_string(to_dims(current_->dims[value])));
+      return error(ErrorCode::InvalidArgument, "the result has shape {}, {} was planned",
+                   to_string(to_dims(tensor.dims())), to_string(to_dims(current_->dims[value])));
     }
     std::memcpy(resolve(current_->places[value]), tensor.raw(), static_cast<size_t>(tensor.bytes()));
     return {};
@@ -295,18 +316,27 @@ Result<void> Frame::run_generic(size_t index) {
       return call_region(static_cast<size_t>(step.blocks[region]), std::move(parameters), observer_);
     };
     const ops::EvalContext::RegionCall regions(call);
-    STROP_ASSIGN(results, ops::evaluate({*loaded.op, attrs, {}, inputs, step.outputs.size(), shared_.threads, loaded.op->has_regions ? &regions : nullptr}));
+    STROP_ASSIGN(results, ops::evaluate({*loaded.op,
+                                         attrs,
+                                         {},
+                                         inputs,
+                                         step.outputs.size(),
+                                         shared_.threads,
+                                         loaded.op->has_regions ? &regions : nullptr}));
   }
   for (size_t i = 0; i < step.outputs.size(); ++i) STROP_TRY(store(step.outputs[i], std::move(results[i])));
   return {};
 }
 
 // Now that the data are known the problem is an ordinary one: run the planned tactic if it applies.
-Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, const ops::Attrs& attrs, const std::vector<Value>& inputs) {
+Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, const ops::Attrs& attrs,
+                                                                const std::vector<Value>& inputs) {
   const plan::Step& step = block_.steps[index];
   const ProgramStep& loaded = loaded_[index];
   const std::optional<std::vector<Value>> nothing;
-  if (loaded.op->has_regions || loaded.variants.empty() || !loaded.variants[0].tactic || !loaded.variants[0].tactic->prepare) return nothing;
+  if (loaded.op->has_regions || loaded.variants.empty() || !loaded.variants[0].tactic ||
+      !loaded.variants[0].tactic->prepare)
+    return nothing;
   for (const int32_t packed : step.variants[0].packed) {
     if (packed != kNone) return nothing;
   }
@@ -325,11 +355,13 @@ Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, co
   const tactics::Problem problem = concrete_problem(loaded, attrs, std::move(types), ctx.outputs);
   const tactics::Tactic& tactic = *loaded.variants[0].tactic;
   if (tactic.why_not(problem)) return nothing;
-  STROP_ASSIGN(const auto launch, tactic.prepare({problem, loaded.variants[0].config, shared_.threads.count(), 0, {}, {}}));
+  STROP_ASSIGN(const auto launch,
+               tactic.prepare({problem, loaded.variants[0].config, shared_.threads.count(), 0, {}, {}}));
   std::vector<tactics::Buffer> in;
   std::vector<tactics::Buffer> out;
   std::vector<Value> results;
-  for (const Value& input : inputs) in.push_back({input.is_tensor() ? const_cast<void*>(input.tensor().raw()) : nullptr, 0});
+  for (const Value& input : inputs)
+    in.push_back({input.is_tensor() ? const_cast<void*>(input.tensor().raw()) : nullptr, 0});
   for (const Type& type : problem.outputs) {
     Tensor tensor = Tensor::uninitialized(type.tensor.dtype, *as_constants(type.tensor.dims()));
     out.push_back({tensor.mutable_raw(), 0});
@@ -340,7 +372,8 @@ Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, co
   return std::optional(std::move(results));
 }
 
-Result<std::vector<Value>> Frame::call_region(size_t block, std::vector<Value> parameters, const StepObserver* observer) {
+Result<std::vector<Value>> Frame::call_region(size_t block, std::vector<Value> parameters,
+                                              const StepObserver* observer) {
   auto& child = children_[block];
   if (!child) child = std::make_unique<Frame>(shared_, block);
   const plan::Block& desc = shared_.program.plan->blocks[block];

@@ -1,4 +1,5 @@
-/// The running state of one block: its shape plans, arena and values. Control flow runs other frames from within a step.
+/// The running state of one block: its shape plans, arena and values. Control flow runs other frames from within a
+/// step.
 #pragma once
 
 #include <list>
@@ -20,7 +21,7 @@ struct Shared {
 
 class Frame {
  public:
-  Frame(Shared shared, size_t block);
+  Frame(const Shared& shared, size_t block);
 
   /// `inherited`: the symbol values of the enclosing block, empty for the main one.
   Result<void> run(std::span<const Value> inputs, std::span<Value> outputs, const StepObserver* observer,
@@ -41,7 +42,8 @@ class Frame {
   Result<void> run_generic(size_t index);
   Result<void> run_copy(size_t index);
   Result<std::vector<Value>> call_region(size_t block, std::vector<Value> parameters, const StepObserver* observer);
-  Result<std::optional<std::vector<Value>>> launch_dynamic(size_t index, const ops::Attrs& attrs, const std::vector<Value>& inputs);
+  Result<std::optional<std::vector<Value>>> launch_dynamic(size_t index, const ops::Attrs& attrs,
+                                                           const std::vector<Value>& inputs);
   void* resolve(const Place& place) const;
   Result<Value> read(int32_t value) const;
   static void give(const Value& result, Value& output);
@@ -52,15 +54,15 @@ class Frame {
   size_t block_index_;
   const plan::Block& block_;
   const std::vector<ProgramStep>& loaded_;
-  std::list<std::unique_ptr<ShapePlan>> plans_;   // most recently used first
+  std::list<std::unique_ptr<ShapePlan>> plans_;  // most recently used first
   ShapePlan* current_ = nullptr;
-  std::vector<int64_t> key_;                      // scratch for look-ups
+  std::vector<int64_t> key_;  // scratch for look-ups
   std::shared_ptr<std::byte> arena_;
   int64_t arena_capacity_ = 0;
-  std::span<const Value> inputs_;                 // of the run in progress
+  std::span<const Value> inputs_;  // of the run in progress
   std::span<Value> outputs_;
-  std::vector<Value> host_;                       // per value; Host storage
-  std::vector<int64_t> symbols_;                  // of the run in progress: unbacked ones get bound as data arrive
+  std::vector<Value> host_;       // per value; Host storage
+  std::vector<int64_t> symbols_;  // of the run in progress: unbacked ones get bound as data arrive
   std::vector<int64_t> registers_;
   bool has_unbacked_ = false;
   std::vector<std::unique_ptr<Frame>> children_;  // per block, made when first used

@@ -40,7 +40,8 @@ class Builder {
     plan_->symbols.assign(block_.shapes.symbols.size(), kUnknown);
     plan_->registers.assign(block_.shapes.instrs.size(), kUnknown);
     for (size_t i = 0; i < block_.inherited.size(); ++i) {
-      if (block_.inherited[i] != kNone) plan_->symbols[i] = request_.inherited[static_cast<size_t>(block_.inherited[i])];
+      if (block_.inherited[i] != kNone)
+        plan_->symbols[i] = request_.inherited[static_cast<size_t>(block_.inherited[i])];
     }
     for (const plan::SymbolBinding& binding : block_.bindings) {
       const Type& type = inputs[static_cast<size_t>(binding.input)];
@@ -52,8 +53,8 @@ class Builder {
     for (size_t i = 0; i < block_.ranges.size(); ++i) {
       const int64_t value = plan_->symbols[i];
       if (value != kUnknown && (value < block_.ranges[i].min || value > block_.ranges[i].max)) {
-        return error(ErrorCode::InvalidArgument, "dimension '{}' is {}, outside the engine's profile {}..{}", block_.shapes.symbols[i], value,
-                     block_.ranges[i].min, block_.ranges[i].max);
+        return error(ErrorCode::InvalidArgument, "dimension '{}' is {}, outside the engine's profile {}..{}",
+                     block_.shapes.symbols[i], value, block_.ranges[i].min, block_.ranges[i].max);
       }
     }
     return {};
@@ -62,11 +63,15 @@ class Builder {
   Result<void> check_port(const plan::PortDesc& port, const Type& type) const {
     if (port.type.kind != TypeKind::Tensor) {
       if (type.kind == port.type.kind || port.type.kind == TypeKind::Optional) return {};
-      return error(ErrorCode::InvalidArgument, "input '{}' must be a {}", port.name, port.type.kind == TypeKind::Sequence ? "sequence" : "tensor");
+      return error(ErrorCode::InvalidArgument, "input '{}' must be a {}", port.name,
+                   port.type.kind == TypeKind::Sequence ? "sequence" : "tensor");
     }
-    if (!type.is_tensor()) return error(ErrorCode::InvalidArgument, "input '{}' must be a tensor of {}", port.name, to_string(port.type.dtype));
+    if (!type.is_tensor())
+      return error(ErrorCode::InvalidArgument, "input '{}' must be a tensor of {}", port.name,
+                   to_string(port.type.dtype));
     if (type.tensor.dtype != port.type.dtype) {
-      return error(ErrorCode::InvalidArgument, "input '{}' has type {}, the engine takes {}", port.name, to_string(type.tensor.dtype), to_string(port.type.dtype));
+      return error(ErrorCode::InvalidArgument, "input '{}' has type {}, the engine takes {}", port.name,
+                   to_string(type.tensor.dtype), to_string(port.type.dtype));
     }
     if (!port.type.dims) return {};
     bool fits = type.tensor.rank() == static_cast<int64_t>(port.type.dims->size());
@@ -75,7 +80,8 @@ class Builder {
       fits = expected == kUnknown || expected == type.tensor.dim(static_cast<int64_t>(axis)).constant();
     }
     if (fits) return {};
-    return error(ErrorCode::InvalidArgument, "input '{}' has shape {}, the engine takes {}", port.name, to_string(type.tensor.dims()), expected_shape(port));
+    return error(ErrorCode::InvalidArgument, "input '{}' has shape {}, the engine takes {}", port.name,
+                 to_string(type.tensor.dims()), expected_shape(port));
   }
 
   std::string expected_shape(const plan::PortDesc& port) const {
@@ -179,8 +185,9 @@ class Builder {
     STROP_TRY(check_inference(loaded, attrs, inputs, outputs));
     const tactics::Problem problem = concrete_problem(loaded, std::move(attrs), std::move(inputs), std::move(outputs));
     size_t chosen = 0;
-    STROP_ASSIGN(prepared.launch, prepare_variant(step, loaded, plan_->registers,
-                                                  {problem, {}, request_.threads, 0, input_pitches, output_pitches}, &chosen));
+    STROP_ASSIGN(prepared.launch,
+                 prepare_variant(step, loaded, plan_->registers,
+                                 {problem, {}, request_.threads, 0, input_pitches, output_pitches}, &chosen));
     const plan::Variant& variant = step.variants[chosen];
     for (size_t i = 0; i < variant.packed.size(); ++i) {
       if (variant.packed[i] != kNone) prepared.inputs[i] = {Storage::Weight, variant.packed[i], 0};
@@ -190,8 +197,8 @@ class Builder {
   }
 
   // Inference at the actual shapes finds what symbols could not tell, for example dimensions that do not broadcast.
-  static Result<void> check_inference(const ProgramStep& loaded, const ops::Attrs& attrs, const std::vector<Type>& inputs,
-                                      const std::vector<Type>& outputs) {
+  static Result<void> check_inference(const ProgramStep& loaded, const ops::Attrs& attrs,
+                                      const std::vector<Type>& inputs, const std::vector<Type>& outputs) {
     if (loaded.op->has_regions) return {};
     ops::InferContext ctx(attrs, inputs, outputs.size(), "?");
     ctx.known_inputs.resize(inputs.size());
@@ -200,8 +207,8 @@ class Builder {
       const Type& type = ctx.outputs[i];
       if (!type.is_tensor() || !type.tensor.is_static()) continue;
       if (type.tensor.dims() != outputs[i].tensor.dims()) {
-        return error(ErrorCode::InvalidArgument, "at these input shapes the result has shape {}, not {} as planned", to_string(type.tensor.dims()),
-                     to_string(outputs[i].tensor.dims()));
+        return error(ErrorCode::InvalidArgument, "at these input shapes the result has shape {}, not {} as planned",
+                     to_string(type.tensor.dims()), to_string(outputs[i].tensor.dims()));
       }
     }
     return {};
@@ -237,19 +244,23 @@ class Builder {
     plan_->arena = plan::pack_arena(lives);
     for (size_t i = 0; i < block_.values.size(); ++i) {
       const Storage storage = block_.values[i].storage;
-      if (plan_->known[i] && (storage == Storage::Arena || storage == Storage::View || storage == Storage::Output)) plan_->intermediate_bytes += bytes_of(static_cast<int32_t>(i));
+      if (plan_->known[i] && (storage == Storage::Arena || storage == Storage::View || storage == Storage::Output))
+        plan_->intermediate_bytes += bytes_of(static_cast<int32_t>(i));
     }
     const auto move = [&](Place& place) {
-      if (place.root == Storage::Arena) place.offset_bytes += plan_->arena.offsets[static_cast<size_t>(item_of[static_cast<size_t>(place.index)])];
+      if (place.root == Storage::Arena)
+        place.offset_bytes += plan_->arena.offsets[static_cast<size_t>(item_of[static_cast<size_t>(place.index)])];
     };
     for (size_t i = 0; i < plan_->places.size(); ++i) {
-      if (plan_->places[i].root == Storage::Arena && item_of[static_cast<size_t>(plan_->places[i].index)] == kNone) plan_->places[i] = {};
+      if (plan_->places[i].root == Storage::Arena && item_of[static_cast<size_t>(plan_->places[i].index)] == kNone)
+        plan_->places[i] = {};
       move(plan_->places[i]);
     }
     for (size_t i = 0; i < plan_->steps.size(); ++i) {
       for (Place& place : plan_->steps[i].inputs) move(place);
       for (Place& place : plan_->steps[i].outputs) move(place);
-      if (workspace_of[i] != kNone) plan_->steps[i].workspace_offset = plan_->arena.offsets[static_cast<size_t>(workspace_of[i])];
+      if (workspace_of[i] != kNone)
+        plan_->steps[i].workspace_offset = plan_->arena.offsets[static_cast<size_t>(workspace_of[i])];
     }
   }
 
@@ -282,7 +293,8 @@ ops::Attrs bind_attrs(const ops::Attrs& attrs, const plan::ShapeProgram& shapes,
   return attrs.map_dims([&](const Dim& dim) { return dim.substitute(values); });
 }
 
-tactics::Problem concrete_problem(const ProgramStep& step, ops::Attrs attrs, std::vector<Type> inputs, std::vector<Type> outputs) {
+tactics::Problem concrete_problem(const ProgramStep& step, ops::Attrs attrs, std::vector<Type> inputs,
+                                  std::vector<Type> outputs) {
   tactics::Problem problem;
   problem.op = step.op;
   problem.attrs = std::move(attrs);
@@ -292,16 +304,19 @@ tactics::Problem concrete_problem(const ProgramStep& step, ops::Attrs attrs, std
 }
 
 Result<std::unique_ptr<tactics::Launch>> prepare_variant(const plan::Step& step, const ProgramStep& loaded,
-                                                         const std::vector<int64_t>& registers, const tactics::PrepareArgs& args,
-                                                         size_t* chosen) {
+                                                         const std::vector<int64_t>& registers,
+                                                         const tactics::PrepareArgs& args, size_t* chosen) {
   for (size_t i = 0; i < step.variants.size(); ++i) {
     const auto& when = step.variants[i].when;
-    if (!std::all_of(when.begin(), when.end(), [&](const plan::ShapeCheck& check) { return holds(check, registers); })) continue;
+    if (!std::all_of(when.begin(), when.end(), [&](const plan::ShapeCheck& check) { return holds(check, registers); }))
+      continue;
     if (chosen) *chosen = i;
     if (!loaded.variants[i].tactic) return tactics::make_reference_launch(args.problem);
     uint32_t packed = 0;
-    for (size_t k = 0; k < step.variants[i].packed.size() && k < 32; ++k) packed |= step.variants[i].packed[k] != kNone ? uint32_t{1} << k : 0;
-    return loaded.variants[i].tactic->prepare({args.problem, loaded.variants[i].config, args.threads, packed, args.input_pitches, args.output_pitches});
+    for (size_t k = 0; k < step.variants[i].packed.size() && k < 32; ++k)
+      packed |= step.variants[i].packed[k] != kNone ? uint32_t{1} << k : 0;
+    return loaded.variants[i].tactic->prepare(
+        {args.problem, loaded.variants[i].config, args.threads, packed, args.input_pitches, args.output_pitches});
   }
   STROP_UNREACHABLE("no variant of {} is unconditional", step.op);
 }

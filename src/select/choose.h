@@ -1,5 +1,5 @@
-/// Choosing a tactic for a problem. Every candidate is kept with its time or the reason why it does not apply, so that the
-/// choice can be explained.
+/// Choosing a tactic for a problem. Every candidate is kept with its time or the reason why it does not apply, so that
+/// the choice can be explained.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ std::vector<const KnobInfo*> knobs();
 struct Choice {
   const tactics::Tactic* tactic = nullptr;  ///< null: the reference evaluation, which never refuses
   tactics::Config config;
-  std::string why;                          ///< one sentence
+  std::string why;  ///< one sentence
   std::vector<plan::Candidate> candidates;
 };
 

@@ -25,7 +25,9 @@ bool resolve_simple(const Problem& problem, const EpilogueSite& site, EpilogueRo
   for (const int32_t operand : simple->added) {
     const size_t input = site.first_operand + static_cast<size_t>(operand) - 1;
     const auto kind = classify(problem, site, input);
-    int32_t* role = kind == EpilogueOperand::Element ? &roles.residual : kind == EpilogueOperand::Channel ? &roles.bias : nullptr;
+    int32_t* role = kind == EpilogueOperand::Element   ? &roles.residual
+                    : kind == EpilogueOperand::Channel ? &roles.bias
+                                                       : nullptr;
     if (!role || *role >= 0 || (role == &roles.bias && site.has_bias)) return false;
     *role = static_cast<int32_t>(input);
   }
@@ -38,7 +40,8 @@ std::optional<std::string> resolve_epilogue(const Problem& problem, const Epilog
   if (resolve_simple(problem, site, roles)) return std::nullopt;
   roles = EpilogueRoles();
   roles.general = true;
-  if (site.channel_axis + 1 != static_cast<size_t>(problem.out().rank())) return "a general epilogue needs channels last";
+  if (site.channel_axis + 1 != static_cast<size_t>(problem.out().rank()))
+    return "a general epilogue needs channels last";
   if (static_cast<size_t>(site.program.input_count) > kMaxOperands) return "the epilogue has too many operands";
   for (int32_t operand = 1; operand < site.program.input_count; ++operand) {
     const auto kind = classify(problem, site, site.first_operand + static_cast<size_t>(operand) - 1);
@@ -68,7 +71,8 @@ void TileEpilogue::apply(const LaunchArgs& args, const Block& block) const {
       const Buffer& buffer = args.inputs[first_operand_ + k];
       const int64_t at = block.row + i;
       int64_t offset = 0;
-      if (operands_[k] == EpilogueOperand::Element) offset = at * (buffer.pitch ? buffer.pitch : channels_) + block.column;
+      if (operands_[k] == EpilogueOperand::Element)
+        offset = at * (buffer.pitch ? buffer.pitch : channels_) + block.column;
       if (operands_[k] == EpilogueOperand::Channel) offset = block.column;
       if (operands_[k] == EpilogueOperand::Row) offset = at;
       operands[k + 1] = buffer.as<const float>() + offset;

@@ -55,17 +55,21 @@ bool is_arithmetic(const std::vector<int64_t>& offsets) {
 
 std::optional<std::string> line_program_why_not(const Problem& problem, const LineSite& site) {
   const ops::ScalarProgram& program = site.program;
-  if (!site.base.has_rank() || !(site.base.layout == Layout())) return "an operand's rank is not known, or it is blocked";
+  if (!site.base.has_rank() || !(site.base.layout == Layout()))
+    return "an operand's rank is not known, or it is blocked";
   if (program.empty()) return site.base.dtype == DType::F32 ? std::nullopt : std::optional<std::string>("only f32");
-  if (program.instrs[static_cast<size_t>(program.outputs[0])].dtype != DType::F32) return "a program that does not give f32";
+  if (program.instrs[static_cast<size_t>(program.outputs[0])].dtype != DType::F32)
+    return "a program that does not give f32";
   if (static_cast<size_t>(program.input_count) > kMaxOperands) return "a program with too many operands";
   if (bit_width(site.base.dtype) < 8) return "packed elements";
   for (size_t i = 1; i < static_cast<size_t>(program.input_count); ++i) {
     const size_t input = site.first_operand + i - 1;
     if (!problem.has_input(input)) return "a program's operand is absent";
     const TensorType& type = problem.in(input);
-    if (!type.has_rank() || !(type.layout == Layout()) || bit_width(type.dtype) < 8) return "a program's operand has no plain layout";
-    if (along_line(type.dims(), site.base.dims(), site.line_axes) == Along::Mixed) return "a program's operand broadcasts within a line";
+    if (!type.has_rank() || !(type.layout == Layout()) || bit_width(type.dtype) < 8)
+      return "a program's operand has no plain layout";
+    if (along_line(type.dims(), site.base.dims(), site.line_axes) == Along::Mixed)
+      return "a program's operand broadcasts within a line";
   }
   return ops::tiles_why_not(program);
 }
@@ -104,7 +108,8 @@ void LineProgram::run(const LaunchArgs& args, const Part& part) const {
   std::array<const void*, kMaxOperands> pointers{part.in};
   for (size_t i = 0; i < operands_.size(); ++i) {
     const Operand& operand = operands_[i];
-    const int64_t line = operand.offsets.empty() ? part.line * operand.step : operand.offsets[static_cast<size_t>(part.line)];
+    const int64_t line =
+        operand.offsets.empty() ? part.line * operand.step : operand.offsets[static_cast<size_t>(part.line)];
     const int64_t element = line + (operand.along ? part.begin : 0);
     pointers[i + 1] = args.inputs[operand.input].as<const std::byte>() + element * operand.element_bytes;
   }

@@ -1,5 +1,5 @@
-/// A prologue or epilogue (see ops/fused.h) of a kernel that works line by line: a line is the last axes of a dense tensor,
-/// contiguous in memory.
+/// A prologue or epilogue (see ops/fused.h) of a kernel that works line by line: a line is the last axes of a dense
+/// tensor, contiguous in memory.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct LineSite {
   size_t first_operand = 1;  ///< index of the program's operand 1 among the problem's inputs
 };
 
-/// Null: the program can run on lines. Otherwise the reason: it does not give f32, or an operand varies along a part of the
-/// line only.
+/// Null: the program can run on lines. Otherwise the reason: it does not give f32, or an operand varies along a part of
+/// the line only.
 std::optional<std::string> line_program_why_not(const Problem& problem, const LineSite& site);
 
 /// The most last axes (at least 1) for which the program can run on lines; 1 if it cannot at all.

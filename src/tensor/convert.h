@@ -30,8 +30,8 @@ struct ElementRange {
   int64_t count = 0;
 };
 
-/// The same for many elements of one dtype: `out` or `values` holds range.count of them. store_scalars does not saturate:
-/// its values are usually rounded already, and float8's infinity must stay one.
+/// The same for many elements of one dtype: `out` or `values` holds range.count of them. store_scalars does not
+/// saturate: its values are usually rounded already, and float8's infinity must stay one.
 void load_scalars(DType dtype, const void* data, const ElementRange& range, double* out);
 void load_integers(DType dtype, const void* data, const ElementRange& range, int64_t* out);
 void store_scalars(DType dtype, void* data, const ElementRange& range, const double* values);

@@ -48,7 +48,8 @@ std::string monomial_key(const DimTerm& term) {
 }
 
 // Removes `divisor`'s atoms from `atoms`; nullopt if one is missing.
-std::optional<std::vector<DimAtomPtr>> remove_atoms(std::vector<DimAtomPtr> atoms, const std::vector<DimAtomPtr>& divisor) {
+std::optional<std::vector<DimAtomPtr>> remove_atoms(std::vector<DimAtomPtr> atoms,
+                                                    const std::vector<DimAtomPtr>& divisor) {
   for (const auto& atom : divisor) {
     auto it = std::find_if(atoms.begin(), atoms.end(), [&](const auto& other) { return other->text == atom->text; });
     if (it == atoms.end()) return std::nullopt;
@@ -209,7 +210,8 @@ std::string Dim::to_string() const {
   for (const DimTerm& term : *terms_) {
     const bool negative = term.coefficient < 0;
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
-    const uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(term.coefficient) : static_cast<uint64_t>(term.coefficient);
+    const uint64_t magnitude =
+        negative ? 0 - static_cast<uint64_t>(term.coefficient) : static_cast<uint64_t>(term.coefficient);
     if (term.atoms.empty()) {
       text += std::to_string(magnitude);
     } else {

@@ -1,9 +1,9 @@
-/// Symbolic dimensions: exact integer expressions over named symbols, kept in a canonical form so that equal expressions
-/// (up to the rewriting below) have equal text.
+/// Symbolic dimensions: exact integer expressions over named symbols, kept in a canonical form so that equal
+/// expressions (up to the rewriting below) have equal text.
 ///
 /// A Dim is a polynomial with integer coefficients over *atoms*. An atom is a symbol (a dynamic input dimension, or an
-/// unbacked one, known only when the data are) or an opaque operation (floor division, modulo, minimum, maximum) on Dims.
-/// Divisions that are exact for polynomials are carried out: (12*b*s) floordiv (4*s) is 3*b.
+/// unbacked one, known only when the data are) or an opaque operation (floor division, modulo, minimum, maximum) on
+/// Dims. Divisions that are exact for polynomials are carried out: (12*b*s) floordiv (4*s) is 3*b.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ enum class DimOp : uint8_t { Symbol, FloorDiv, Mod, Min, Max };
 
 struct DimAtom {
   DimOp op = DimOp::Symbol;
-  std::string symbol;        ///< Symbol only. Unbacked symbols start with '?'.
-  std::vector<Dim> operands; ///< two, empty for Symbol
-  std::string text;          ///< canonical text: identity and order of atoms
+  std::string symbol;         ///< Symbol only. Unbacked symbols start with '?'.
+  std::vector<Dim> operands;  ///< two, empty for Symbol
+  std::string text;           ///< canonical text: identity and order of atoms
 };
 using DimAtomPtr = std::shared_ptr<const DimAtom>;
 
@@ -45,7 +45,7 @@ struct DimTerm {
 
 class Dim {
  public:
-  Dim() = default;                     ///< 0
+  Dim() = default;                                ///< 0
   Dim(int64_t constant) : constant_(constant) {}  // NOLINT(google-explicit-constructor)
 
   /// A symbol: a name of letters, digits, '_', '.', ':' and '/'; unbacked ones start with '?'.

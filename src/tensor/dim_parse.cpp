@@ -77,7 +77,9 @@ class Parser {
       return Dim(value);
     }
     const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || std::string_view("_.:/?").find(text_[at_]) != std::string_view::npos)) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
+                                  std::string_view("_.:/?").find(text_[at_]) != std::string_view::npos))
+      ++at_;
     if (at_ == begin) return fail("unexpected character");
     const std::string name(text_.substr(begin, at_ - begin));
     if (!accept('(')) return Dim::symbol(name);

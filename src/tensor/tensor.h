@@ -33,8 +33,8 @@ class Tensor {
   static Tensor borrow(DType dtype, std::vector<int64_t> dims, void* data);
   template <class T>
   static Tensor of(DType dtype, std::vector<int64_t> dims, std::span<const T> values);
-  static Tensor scalar(DType dtype, double value);       ///< value converted as store_f64 does
-  static Tensor of_i64(std::vector<int64_t> values);     ///< 1-D i64
+  static Tensor scalar(DType dtype, double value);    ///< value converted as store_f64 does
+  static Tensor of_i64(std::vector<int64_t> values);  ///< 1-D i64
   static Tensor of_strings(std::vector<int64_t> dims, std::vector<std::string> values);
 
   bool defined() const { return dtype_ != DType::Undefined; }
@@ -115,7 +115,7 @@ struct OptionalValue {
 class Value {
  public:
   Value() = default;
-  Value(Tensor tensor) : state_(std::move(tensor)) {}  // NOLINT(google-explicit-constructor)
+  Value(Tensor tensor) : state_(std::move(tensor)) {}             // NOLINT(google-explicit-constructor)
   Value(SequenceValue sequence) : state_(std::move(sequence)) {}  // NOLINT(google-explicit-constructor)
   Value(OptionalValue optional) : state_(std::move(optional)) {}  // NOLINT(google-explicit-constructor)
 

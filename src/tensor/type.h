@@ -41,8 +41,8 @@ enum class TypeKind : uint8_t { None, Tensor, Sequence, Optional };
 /// None stands for an absent optional operand.
 struct Type {
   TypeKind kind = TypeKind::None;
-  TensorType tensor;                   ///< Tensor only
-  std::shared_ptr<const Type> element; ///< Sequence and Optional only
+  TensorType tensor;                    ///< Tensor only
+  std::shared_ptr<const Type> element;  ///< Sequence and Optional only
 
   Type() = default;
   Type(TensorType type) : kind(TypeKind::Tensor), tensor(std::move(type)) {}  // NOLINT(google-explicit-constructor)

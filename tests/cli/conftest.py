@@ -34,7 +34,9 @@ class Ended:
 
 def call(*arguments: object, timeout_s: float = 120) -> Ended:
     """Runs `strop ARGUMENTS` as typed."""
-    done = subprocess.run([str(STROP), *map(str, arguments)], capture_output=True, text=True, timeout=timeout_s, check=False)
+    done = subprocess.run(
+        [str(STROP), *map(str, arguments)], capture_output=True, text=True, timeout=timeout_s, check=False
+    )
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

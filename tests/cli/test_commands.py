@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from conftest import BIAS, WEIGHT, call, dense
 from onnx import numpy_helper
 
+from conftest import BIAS, WEIGHT, call, dense
 from strop_command import STROP
 
 
@@ -55,7 +55,9 @@ def test_other_outputs(folder: Path, dense_model: Path) -> None:
 def test_run_computes(folder: Path, dense_engine: Path, batch: int) -> None:
     x = np.random.default_rng(0).standard_normal((batch, 4)).astype(np.float32)
     np.save(folder / "x.npy", x)
-    ended = call("run", dense_engine, "--input", f"x={folder / 'x.npy'}", "--output-dir", folder / "new" / "out", "--json")
+    ended = call(
+        "run", dense_engine, "--input", f"x={folder / 'x.npy'}", "--output-dir", folder / "new" / "out", "--json"
+    )
     assert ended.code == 0, ended.err
     [output] = ended.document["outputs"]
     assert output["shape"] == [batch, 3] and output["dtype"] == "f32"
@@ -80,7 +82,11 @@ def test_run_reads_pb_npz_and_folders(folder: Path, dense_engine: Path) -> None:
     sets = folder / "sets" / "0"
     sets.mkdir(parents=True, exist_ok=True)
     np.save(sets / "x.npy", x)
-    for source in (["--input", f"x={folder / 'x.pb'}"], ["--input", f"x={folder / 'x.npz'}"], ["--inputs", sets.parent]):
+    for source in (
+        ["--input", f"x={folder / 'x.pb'}"],
+        ["--input", f"x={folder / 'x.npz'}"],
+        ["--inputs", sets.parent],
+    ):
         document = call("run", dense_engine, *source, "--output-dir", folder / "read", "--json").document
         np.testing.assert_allclose(np.load(document["outputs"][0]["file"]), dense(x), rtol=1e-5)
 
@@ -88,7 +94,9 @@ def test_run_reads_pb_npz_and_folders(folder: Path, dense_engine: Path) -> None:
 def test_missing_inputs_are_random_seeded_and_said(folder: Path, dense_engine: Path) -> None:
     results = []
     for seed in (3, 3, 4):
-        ended = call("run", dense_engine, "--seed", seed, "--shapes", "x:2x4", "--output-dir", folder / "seeded", "--json")
+        ended = call(
+            "run", dense_engine, "--seed", seed, "--shapes", "x:2x4", "--output-dir", folder / "seeded", "--json"
+        )
         assert f"strop: input 'x': random values, f32 [2, 4], seed {seed}" in ended.err
         results.append(np.load(ended.document["outputs"][0]["file"]))
     np.testing.assert_array_equal(results[0], results[1])
@@ -118,7 +126,19 @@ def test_verify_takes_pairs_and_references(folder: Path, dense_engine: Path, den
         np.savez(inputs / f"{i}.npz", x=x)
         np.savez(references / f"{i}.npz", y=dense(x) + (0.5 if i == 2 else 0))
     assert call("verify", dense_engine, "--model", dense_model, "--inputs", inputs, "--json").document["pairs"] == 3
-    bad = call("verify", dense_engine, "--inputs", inputs, "--references", references, "--metric", "linf", "--limit", "1e-3", "--json")
+    bad = call(
+        "verify",
+        dense_engine,
+        "--inputs",
+        inputs,
+        "--references",
+        references,
+        "--metric",
+        "linf",
+        "--limit",
+        "1e-3",
+        "--json",
+    )
     assert bad.code == 1
     assert bad.document["outputs"][0]["linf"] == pytest.approx(0.5, abs=1e-4)
     assert bad.document["outputs"][0]["shape"] == [3, 3]
@@ -156,7 +176,11 @@ def test_knobs() -> None:
 
 
 def test_a_knob_changes_the_engine(dense_model: Path) -> None:
-    knob = next(knob["name"] for knob in call("knobs", "--json").document if knob["values"] == ["on", "off"] and knob["default"] == "on")
+    knob = next(
+        knob["name"]
+        for knob in call("knobs", "--json").document
+        if knob["values"] == ["on", "off"] and knob["default"] == "on"
+    )
     document = call("run", dense_model, "--route", f"{knob}=off", "--json")
     assert document.code == 0, document.err
 
@@ -194,7 +218,10 @@ def test_conformance(folder: Path) -> None:
     _case(root / "wrong", np.float32(1))
     ended = call("conformance", root, "--json")
     assert ended.code == 1
-    assert [(case["name"], case["result"]) for case in ended.document["cases"]] == [("good", "passed"), ("wrong", "failed")]
+    assert [(case["name"], case["result"]) for case in ended.document["cases"]] == [
+        ("good", "passed"),
+        ("wrong", "failed"),
+    ]
     assert ended.document["passed"] == ended.document["failed"] == 1
     assert "output 'y'" in ended.document["cases"][1]["reason"]
     assert call("conformance", root, "--filter", "good", "--json").code == 0
@@ -205,8 +232,13 @@ def _case(path: Path, off: np.float32) -> None:
     data.mkdir(parents=True)
     x = np.array([-1, 2], np.float32)
     info = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Abs", ["x"], ["y"])], "g", [info("x", 1, [2])], [info("y", 1, [2])])
-    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path / "model.onnx")
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Abs", ["x"], ["y"])], "g", [info("x", 1, [2])], [info("y", 1, [2])]
+    )
+    onnx.save(
+        onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8),
+        path / "model.onnx",
+    )
     (data / "input_0.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
     (data / "output_0.pb").write_bytes(numpy_helper.from_array(np.abs(x) + off).SerializeToString())
 
@@ -220,7 +252,12 @@ def test_text_for_people(folder: Path, dense_engine: Path, dense_model: Path) ->
 
 
 def test_interrupt_ends_a_long_run(dense_engine: Path) -> None:
-    process = subprocess.Popen([str(STROP), "bench", str(dense_engine), "--seconds", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [str(STROP), "bench", str(dense_engine), "--seconds", "60"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from conftest import call
 
 # Arguments → what stderr says. {m}: model, {n}: model with two inputs, {e}: engine, {f}: folder.
@@ -67,7 +68,9 @@ def prepared(folder: Path, dense_engine: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_use(name: str, prepared: Path, dense_model: Path, named_model: Path, unsupported_model: Path, dense_engine: Path) -> None:
+def test_wrong_use(
+    name: str, prepared: Path, dense_model: Path, named_model: Path, unsupported_model: Path, dense_engine: Path
+) -> None:
     arguments, message = CASES[name]
     names = {"m": dense_model, "n": named_model, "u": unsupported_model, "e": dense_engine, "f": prepared}
     before = {path.name for path in prepared.iterdir()}
@@ -96,7 +99,9 @@ def test_help_and_version() -> None:
         assert ended.code == 0 and "--json" in ended.out
 
 
-def test_an_engine_that_was_there_survives_a_failed_build(folder: Path, dense_engine: Path, unsupported_model: Path) -> None:
+def test_an_engine_that_was_there_survives_a_failed_build(
+    folder: Path, dense_engine: Path, unsupported_model: Path
+) -> None:
     before = dense_engine.read_bytes()
     assert call("build", unsupported_model, "-o", dense_engine).code == 2
     assert dense_engine.read_bytes() == before

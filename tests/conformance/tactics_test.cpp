@@ -1,5 +1,6 @@
-// Every CPU tactic, with every config, on every worked case of its operator that it accepts, against the operator's own meaning.
-// Guard zones lie around all buffers, results start poisoned, and a tactic that no case reaches fails the suite.
+// Every CPU tactic, with every config, on every worked case of its operator that it accepts, against the operator's own
+// meaning. Guard zones lie around all buffers, results start poisoned, and a tactic that no case reaches fails the
+// suite.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +29,8 @@ constexpr auto kPoison = std::byte{0xFF};
 /// Memory with guard zones on both sides; 64-byte aligned within.
 class GuardedBuffer {
  public:
-  explicit GuardedBuffer(int64_t bytes) : bytes_(bytes), memory_(Tensor::uninitialized(DType::U8, {bytes + 2 * kGuardBytes + 64})) {
+  explicit GuardedBuffer(int64_t bytes)
+      : bytes_(bytes), memory_(Tensor::uninitialized(DType::U8, {bytes + 2 * kGuardBytes + 64})) {
     std::memset(memory_.mutable_raw(), static_cast<int>(kGuard), static_cast<size_t>(memory_.bytes()));
   }
   std::byte* data() const { return memory_.mutable_data<std::byte>() + kGuardBytes; }
@@ -85,13 +87,14 @@ bool all_plain_tensors(const std::vector<Value>& values) {
   return true;
 }
 
-/// How far a result may be from the reference, relative to the magnitude of what was summed. Exact tactics repeat the reference's
-/// roundings except for elementary functions, which may be off by a few units in the last place.
+/// How far a result may be from the reference, relative to the magnitude of what was summed. Exact tactics repeat the
+/// reference's roundings except for elementary functions, which may be off by a few units in the last place.
 double tolerance(const Tactic& tactic, DType dtype, int64_t terms) {
   const double unit = dtype == DType::F64 ? 1e-15 : dtype == DType::F16 ? 1e-3 : dtype == DType::BF16 ? 8e-3 : 1.2e-7;
   double factor = 8;
   if (tactic.numerics == tactics::Numerics::Reassociated) factor += 4 * std::sqrt(static_cast<double>(terms));
-  if (tactic.name.find("winograd") != std::string_view::npos) factor *= 30;  // the transforms' own error, kernels/conv/conv.h
+  if (tactic.name.find("winograd") != std::string_view::npos)
+    factor *= 30;  // the transforms' own error, kernels/conv/conv.h
   return unit * factor;
 }
 
@@ -112,7 +115,8 @@ void expect_close(const Tensor& actual, const Tensor& expected, double limit, co
   double scale = 0;
   for (const double value : b) scale = std::isfinite(value) ? std::max(scale, std::abs(value)) : scale;
   for (size_t i = 0; i < b.size(); ++i) {
-    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] - b[i]) <= limit * std::max(scale, 1e-30);
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
+                      std::abs(a[i] - b[i]) <= limit * std::max(scale, 1e-30);
     if (!same) {
       ADD_FAILURE() << where << ": element " << i << " is " << a[i] << ", expected " << b[i];
       return;
@@ -148,14 +152,16 @@ void run_and_check(const Prepared& item, Threads& threads) {
   for (const auto& request : item.tactic.packs(item.problem, item.config)) {
     memory.push_back(std::make_unique<GuardedBuffer>(request.bytes));
     const auto operand = static_cast<size_t>(request.operand);
-    item.tactic.pack(item.problem, item.config, request, item.inputs[operand].tensor(), {memory.back()->data(), static_cast<size_t>(request.bytes)});
+    item.tactic.pack(item.problem, item.config, request, item.inputs[operand].tensor(),
+                     {memory.back()->data(), static_cast<size_t>(request.bytes)});
     in[operand].data = memory.back()->data();
     packed |= uint32_t{1} << request.operand;
   }
   std::vector<std::vector<std::byte>> before;
   for (size_t i = 0; i < item.inputs.size(); ++i) {
     const bool plain = item.inputs[i].is_tensor() && !(packed >> i & 1);
-    before.emplace_back(plain ? in[i].as<std::byte>() : nullptr, plain ? in[i].as<std::byte>() + item.inputs[i].tensor().bytes() : nullptr);
+    before.emplace_back(plain ? in[i].as<std::byte>() : nullptr,
+                        plain ? in[i].as<std::byte>() + item.inputs[i].tensor().bytes() : nullptr);
   }
   for (const Value& expected : item.expected) {
     memory.push_back(std::make_unique<GuardedBuffer>(expected.tensor().bytes()));
@@ -172,16 +178,19 @@ void run_and_check(const Prepared& item, Threads& threads) {
   for (const auto& buffer : memory) EXPECT_TRUE(buffer->intact()) << item.where << ": wrote beside a buffer";
   for (size_t i = 0; i < before.size(); ++i) {
     if (before[i].empty()) continue;
-    EXPECT_EQ(std::memcmp(before[i].data(), in[i].data, before[i].size()), 0) << item.where << ": changed operand " << i;
+    EXPECT_EQ(std::memcmp(before[i].data(), in[i].data, before[i].size()), 0)
+        << item.where << ": changed operand " << i;
   }
   for (size_t i = 0; i < out.size(); ++i) {
     const Tensor& expected = item.expected[i].tensor();
     const Tensor actual = Tensor::borrow(expected.dtype(), expected.dims(), out[i].data);
-    expect_close(actual, expected, tolerance(item.tactic, expected.dtype(), longest_sum(item.inputs)), fmt::format("{}, result {}", item.where, i));
+    expect_close(actual, expected, tolerance(item.tactic, expected.dtype(), longest_sum(item.inputs)),
+                 fmt::format("{}, result {}", item.where, i));
   }
 }
 
-Problem make_problem(const Operator& op, const WorkedCase& item, const std::vector<Value>& inputs, const std::vector<Value>& outputs, bool constants) {
+Problem make_problem(const Operator& op, const WorkedCase& item, const std::vector<Value>& inputs,
+                     const std::vector<Value>& outputs, bool constants) {
   Problem problem;
   problem.op = &op;
   problem.attrs = item.attrs;
@@ -208,7 +217,8 @@ TEST_P(TacticConformance, EveryTacticAgreesWithTheMeaning) {
   SingleThread one;
   const auto three = make_thread_pool(3);
   std::map<std::string_view, int> runs;
-  for (const Tactic* tactic : tactics::builtin_cpu_tactics().for_op(op.name, tactics::DeviceKind::Cpu)) runs[tactic->name] = 0;
+  for (const Tactic* tactic : tactics::builtin_cpu_tactics().for_op(op.name, tactics::DeviceKind::Cpu))
+    runs[tactic->name] = 0;
   std::set<std::string> names;
   for (const WorkedCase& item : op.cases()) {
     EXPECT_TRUE(names.insert(item.name).second) << "two cases are called " << item.name;
@@ -222,7 +232,8 @@ TEST_P(TacticConformance, EveryTacticAgreesWithTheMeaning) {
         if (tactic->why_not(problem)) continue;
         for (const Config& config : tactic->configs(problem)) {
           ++runs[tactic->name];
-          const std::string where = fmt::format("{} [{}] on {}{}", tactic->name, config.to_string(), item.name, constants ? "" : " (no constants)");
+          const std::string where = fmt::format("{} [{}] on {}{}", tactic->name, config.to_string(), item.name,
+                                                constants ? "" : " (no constants)");
           run_and_check({*tactic, config, problem, inputs, *expected, where}, one);
           run_and_check({*tactic, config, problem, inputs, *expected, where + ", 3 threads"}, *three);
           if (HasFatalFailure()) return;
@@ -230,7 +241,8 @@ TEST_P(TacticConformance, EveryTacticAgreesWithTheMeaning) {
       }
     }
   }
-  for (const auto& [name, count] : runs) EXPECT_GT(count, 0) << "untested tactic: no worked case of " << op.name << " reaches " << name;
+  for (const auto& [name, count] : runs)
+    EXPECT_GT(count, 0) << "untested tactic: no worked case of " << op.name << " reaches " << name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, TacticConformance, testing::ValuesIn(operators_with_tactics()),

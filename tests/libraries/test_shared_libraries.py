@@ -33,7 +33,20 @@ def test_soname_carries_the_major_version(name: str) -> None:
 def test_only_the_interface_is_exported(name: str) -> None:
     others = [symbol for symbol in _symbols(BUILD / name) if not symbol.startswith("strop::")]
     assert not others, others[:20]
-    inside = ("onnx", "ir", "passes", "compiler", "select", "ops", "runtime", "plan", "engine", "kernels", "tactics", "api")
+    inside = (
+        "onnx",
+        "ir",
+        "passes",
+        "compiler",
+        "select",
+        "ops",
+        "runtime",
+        "plan",
+        "engine",
+        "kernels",
+        "tactics",
+        "api",
+    )
     modules = tuple(f"strop::{module}::" for module in inside)
     exported = [symbol for symbol in _symbols(BUILD / name) if symbol.startswith(modules)]
     assert not exported, exported[:20]
@@ -54,7 +67,14 @@ def test_the_runtime_neither_exports_nor_needs_the_compiler() -> None:
         assert unwanted not in symbols, unwanted
     # Everything in it, hidden or not: the full symbol table is there unless the library was stripped.
     everything = _output("nm", "-C", "--defined-only", library)
-    for unwanted in ("strop::onnx::", "strop::passes::", "strop::compiler::", "strop::select::", "strop::ir::", "CLI::"):
+    for unwanted in (
+        "strop::onnx::",
+        "strop::passes::",
+        "strop::compiler::",
+        "strop::select::",
+        "strop::ir::",
+        "CLI::",
+    ):
         assert unwanted not in everything, unwanted
     assert "libzip" not in _output("readelf", "-d", library)
     assert library.stat().st_size < (BUILD / "libstrop.so").stat().st_size

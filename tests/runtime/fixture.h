@@ -42,13 +42,15 @@ struct Machine {
       if (actual.dims() != reference.dims()) continue;
       const std::vector<double> a = load_f64(actual);
       const std::vector<double> b = load_f64(reference);
-      for (size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], limit * std::max(1.0, std::abs(b[k]))) << "output " << i << ", element " << k;
+      for (size_t k = 0; k < a.size(); ++k)
+        EXPECT_NEAR(a[k], b[k], limit * std::max(1.0, std::abs(b[k]))) << "output " << i << ", element " << k;
     }
     return outputs;
   }
 };
 
-inline Machine make_machine(const std::string& text, const std::string& route_text = "", runtime::ExecutorOptions options = {}) {
+inline Machine make_machine(const std::string& text, const std::string& route_text = "",
+                            runtime::ExecutorOptions options = {}) {
   Machine machine;
   auto graph = ir::parse_text(text, ops::builtin_operators());
   EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
@@ -58,8 +60,8 @@ inline Machine make_machine(const std::string& text, const std::string& route_te
   auto lowered = compiler::lower(*machine.graph, {tactics::builtin_cpu_tactics(), route, {}});
   EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
   machine.stats = lowered->stats;
-  machine.program = runtime::make_program(std::make_shared<const plan::Plan>(lowered->plan), lowered->weights, ops::builtin_operators(),
-                                          tactics::builtin_cpu_tactics())
+  machine.program = runtime::make_program(std::make_shared<const plan::Plan>(lowered->plan), lowered->weights,
+                                          ops::builtin_operators(), tactics::builtin_cpu_tactics())
                         .value();
   machine.threads = make_thread_pool(2);
   machine.executor = std::make_unique<runtime::Executor>(machine.program, machine.threads, options);

@@ -1,4 +1,5 @@
-// Lowering and running small graphs, compared with the interpreter: storage of values, dynamic shapes, regions, messages.
+// Lowering and running small graphs, compared with the interpreter: storage of values, dynamic shapes, regions,
+// messages.
 #include "tests/runtime/fixture.h"
 
 namespace strop {
@@ -62,7 +63,8 @@ TEST(Runtime, ProducersWriteIntoAConcatenation) {
 }
 
 TEST(Runtime, OutputsMayBeInputsConstantsViewsAndEachOther) {
-  Machine machine = make_machine(R"(graph "g" (x: f32[2, 3]) -> (same = %x, constant = %k, first = %a, second = %a, flat = %f) {
+  Machine machine =
+      make_machine(R"(graph "g" (x: f32[2, 3]) -> (same = %x, constant = %k, first = %a, second = %a, flat = %f) {
   %k = constant f32[2] {1.5, -2}
   %a = Pointwise(%x) {program=(x0: f32) { v1 = Abs(x0) } -> v1} : f32[2, 3]
   %f = Reshape(%a) {shape=[6]} : f32[6]
@@ -113,10 +115,14 @@ TEST(Runtime, WrongInputsAreNamed) {
 }
 )");
   EXPECT_EQ(message(machine, {random_f32({3, 2})}), "1 inputs were given, the engine takes 2");
-  EXPECT_EQ(message(machine, {random_f32({3, 2}), Tensor(DType::F64, {3})}), "input 'b' has type f64, the engine takes f32");
-  EXPECT_EQ(message(machine, {random_f32({3, 4}), random_f32({3})}), "input 'a' has shape [3, 4], the engine takes [n (here 3), 2]");
-  EXPECT_EQ(message(machine, {random_f32({3, 2}), random_f32({4})}), "input 'b' has shape [4], the engine takes [n (here 3)]");
-  EXPECT_EQ(message(machine, {random_f32({3, 2}), random_f32({3, 1})}), "input 'b' has shape [3, 1], the engine takes [n (here 3)]");
+  EXPECT_EQ(message(machine, {random_f32({3, 2}), Tensor(DType::F64, {3})}),
+            "input 'b' has type f64, the engine takes f32");
+  EXPECT_EQ(message(machine, {random_f32({3, 4}), random_f32({3})}),
+            "input 'a' has shape [3, 4], the engine takes [n (here 3), 2]");
+  EXPECT_EQ(message(machine, {random_f32({3, 2}), random_f32({4})}),
+            "input 'b' has shape [4], the engine takes [n (here 3)]");
+  EXPECT_EQ(message(machine, {random_f32({3, 2}), random_f32({3, 1})}),
+            "input 'b' has shape [3, 1], the engine takes [n (here 3)]");
   EXPECT_EQ(message(machine, {random_f32({3, 2}), random_f32({3})}), "");
 }
 

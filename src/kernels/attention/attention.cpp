@@ -41,7 +41,12 @@ Layout layout_of(const AttentionShape& shape) {
 class Attend {
  public:
   Attend(const AttentionShape& shape, const AttentionHead& head, int64_t first, int64_t count, float* scratch)
-      : shape_(shape), head_(head), kernels_(attention_kernels(shape.target)), layout_(layout_of(shape)), first_(first), count_(count) {
+      : shape_(shape),
+        head_(head),
+        kernels_(attention_kernels(shape.target)),
+        layout_(layout_of(shape)),
+        first_(first),
+        count_(count) {
     keys_ = scratch + layout_.keys;
     values_ = scratch + layout_.values;
     scores_ = scratch + layout_.scores;
@@ -76,14 +81,16 @@ class Attend {
 
   void pack_block(int64_t key, int64_t keys) {
     // Keys are the columns of what queries are multiplied with.
-    kernels_.pack({head_.k + key * shape_.k_row, shape_.k_column, shape_.k_row, shape_.d, keys}, keys_, shape_.d * kernels_.panel);
+    kernels_.pack({head_.k + key * shape_.k_row, shape_.k_column, shape_.k_row, shape_.d, keys}, keys_,
+                  shape_.d * kernels_.panel);
     kernels_.pack({head_.v + key * shape_.v_row, shape_.v_row, 1, keys, shape_.e}, values_, keys * kernels_.panel);
   }
 
   void row_block(int64_t row, int64_t rows, int64_t key, int64_t keys) {
     const int64_t padded = round_up(keys, kernels_.panel);
     const float* q = head_.q + (first_ + row) * shape_.q_row;
-    kernels_.multiply({q, shape_.q_row, keys_, scores_, kKeyBlock, rows, padded, shape_.d, shape_.d * kernels_.panel, false});
+    kernels_.multiply(
+        {q, shape_.q_row, keys_, scores_, kKeyBlock, rows, padded, shape_.d, shape_.d * kernels_.panel, false});
     for (int64_t r = 0; r < rows; ++r) softmax_row(row + r, key, keys, padded, scores_ + r * kKeyBlock);
     kernels_.multiply({scores_, kKeyBlock, values_, sums_ + row * layout_.value_width, layout_.value_width, rows,
                        layout_.value_width, keys, keys * kernels_.panel, true});
@@ -92,7 +99,8 @@ class Attend {
   void few_rows(int64_t row, int64_t rows, int64_t key, int64_t keys) {
     const int64_t padded = round_up(keys, kernels_.panel);
     for (int64_t r = 0; r < rows; ++r) {
-      kernels_.dot_rows(head_.q + (first_ + row + r) * shape_.q_row, head_.k + key * shape_.k_row, shape_.k_row, keys, shape_.d, scores_);
+      kernels_.dot_rows(head_.q + (first_ + row + r) * shape_.q_row, head_.k + key * shape_.k_row, shape_.k_row, keys,
+                        shape_.d, scores_);
       softmax_row(row + r, key, keys, padded, scores_);
       float* sums = sums_ + (row + r) * layout_.value_width;
       for (int64_t j = 0; j < keys; ++j) {
@@ -185,7 +193,8 @@ int64_t attention_workspace_bytes(const AttentionShape& shape) {
 }
 
 void attend(const AttentionShape& shape, const AttentionHead& head, int64_t first, int64_t count, void* workspace) {
-  STROP_CHECK(count <= kAttentionMaxRows && (shape.k_row == 1 || shape.k_column == 1 || shape.n <= 1 || shape.d <= 1), "bad call");
+  STROP_CHECK(count <= kAttentionMaxRows && (shape.k_row == 1 || shape.k_column == 1 || shape.n <= 1 || shape.d <= 1),
+              "bad call");
   if (count > 0) Attend(shape, head, first, count, static_cast<float*>(workspace)).run();
 }
 

@@ -7,7 +7,8 @@
 
 namespace strop::kernels {
 
-/// C[rows, columns] (+)= A[rows, k] · B, B in panels: [columns / panel][k][panel]. `columns` is a multiple of the panel.
+/// C[rows, columns] (+)= A[rows, k] · B, B in panels: [columns / panel][k][panel]. `columns` is a multiple of the
+/// panel.
 struct PanelProduct {
   const float* a = nullptr;
   int64_t lda = 0;

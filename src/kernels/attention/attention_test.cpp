@@ -66,7 +66,8 @@ std::vector<double> slowly(const AttentionShape& shape, const Data& data, int64_
   std::vector<double> out(static_cast<size_t>(shape.e));
   for (int64_t j = 0; j < end; ++j) {
     for (int64_t c = 0; c < shape.e; ++c) {
-      out[static_cast<size_t>(c)] += weights[static_cast<size_t>(j)] / sum * static_cast<double>(data.v[static_cast<size_t>(j * shape.e + c)]);
+      out[static_cast<size_t>(c)] +=
+          weights[static_cast<size_t>(j)] / sum * static_cast<double>(data.v[static_cast<size_t>(j * shape.e + c)]);
     }
   }
   return out;
@@ -77,8 +78,14 @@ INSTANTIATE_TEST_SUITE_P(Cpu, AttentionKernelTest, testing::ValuesIn(targets()),
                          [](const auto& param) { return std::string(to_string(param.param)); });
 
 TEST_P(AttentionKernelTest, AgreesWithTheFormula) {
-  for (const Case& c : std::vector<Case>{{7, 11, 5, 3}, {1, 300, 16, 16}, {60, 600, 16, 20}, {190, 70, 8, 9}, {65, 300, 12, 8, true},
-                                         {50, 40, 7, 7, false, true}, {1, 40, 7, 7, false, true}, {20, 30, 8, 8, false, false, 1.5f}}) {
+  for (const Case& c : std::vector<Case>{{7, 11, 5, 3},
+                                         {1, 300, 16, 16},
+                                         {60, 600, 16, 20},
+                                         {190, 70, 8, 9},
+                                         {65, 300, 12, 8, true},
+                                         {50, 40, 7, 7, false, true},
+                                         {1, 40, 7, 7, false, true},
+                                         {20, 30, 8, 8, false, false, 1.5f}}) {
     const AttentionShape shape = shape_of(c, GetParam());
     const Data data{normal(c.m * c.d, 1), normal(c.n * c.d, 2), normal(c.n * c.e, 3)};
     std::vector<float> out(static_cast<size_t>(c.m * c.e), -1);
@@ -87,7 +94,8 @@ TEST_P(AttentionKernelTest, AgreesWithTheFormula) {
     for (int64_t i = 0; i < c.m; ++i) {
       const auto expected = slowly(shape, data, i);
       for (int64_t j = 0; j < c.e; ++j) {
-        EXPECT_NEAR(static_cast<double>(out[static_cast<size_t>(i * c.e + j)]), expected[static_cast<size_t>(j)], 5e-6) << c.m << "x" << c.n << " query " << i;
+        EXPECT_NEAR(static_cast<double>(out[static_cast<size_t>(i * c.e + j)]), expected[static_cast<size_t>(j)], 5e-6)
+            << c.m << "x" << c.n << " query " << i;
       }
     }
   }
@@ -100,7 +108,8 @@ TEST_P(AttentionKernelTest, PartsGiveTheSameBits) {
   std::vector<float> whole(1600), parts(1600);
   attend(shape, {data.q.data(), data.k.data(), data.v.data(), whole.data(), {}}, 0, 100, scratch.data());
   for (const int64_t first : {0, 48}) {
-    attend(shape, {data.q.data(), data.k.data(), data.v.data(), parts.data(), {}}, first, first == 0 ? 48 : 52, scratch.data());
+    attend(shape, {data.q.data(), data.k.data(), data.v.data(), parts.data(), {}}, first, first == 0 ? 48 : 52,
+           scratch.data());
   }
   EXPECT_EQ(whole, parts);
 }

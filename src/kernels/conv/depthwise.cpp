@@ -197,8 +197,7 @@ void run(const ConvPlan& plan, const ConvBuffers& buffers, const ConvEpilogue& e
     for (int64_t item = block.begin; item < block.end; ++item) {
       const int64_t image = item / per_image * plan.out[1];
       const int64_t row = item % per_image * chosen.out_rows;
-      run_rows(plan, buffers, epilogue, task,
-               {image + row, image + std::min(row + chosen.out_rows, plan.out[1])});
+      run_rows(plan, buffers, epilogue, task, {image + row, image + std::min(row + chosen.out_rows, plan.out[1])});
     }
   });
 }

@@ -40,8 +40,11 @@ int64_t divisor_row(const PoolProblem& p) { return (std::max<int64_t>(p.out[2], 
 class PlanePool {
  public:
   PlanePool(const PoolProblem& problem, float* divisors)
-      : p_(problem), kernels_(plane_kernels(problem.target)), maximum_(problem.kind == PoolKind::Max),
-        row_(padded_row(problem)), divisors_(divisors) {
+      : p_(problem),
+        kernels_(plane_kernels(problem.target)),
+        maximum_(problem.kind == PoolKind::Max),
+        row_(padded_row(problem)),
+        divisors_(divisors) {
     for (int64_t x = 0; x < p_.out[2] && !maximum_; ++x) divisors[x] = divisor_at(p_, 2, x);
   }
 

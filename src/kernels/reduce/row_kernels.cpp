@@ -28,7 +28,8 @@ HWY_INLINE V min_or_nan(V acc, V x) {
 #endif
 }
 
-// Operations: a start, what becomes of an element, and how results are joined, in vectors and of the sections in double.
+// Operations: a start, what becomes of an element, and how results are joined, in vectors and of the sections in
+// double.
 struct Added {
   static constexpr float kStart = 0;
   static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
@@ -232,8 +233,9 @@ void multiply_add(const float* x, int64_t n, const float* a, const float* b, flo
   map_row(x, n, y, [&](V v, const auto& at) HWY_ATTR { return hn::MulAdd(v, at(a), at(b)); });
 }
 
-constexpr RowKernels kKernels{reduce,    accumulate,  softmax,     log_softmax, softmax_columns<false>, softmax_columns<true>,
-                              normalize, scale_shift, multiply_add};
+constexpr RowKernels kKernels{
+    reduce,    accumulate,  softmax,     log_softmax, softmax_columns<false>, softmax_columns<true>,
+    normalize, scale_shift, multiply_add};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace strop::kernels

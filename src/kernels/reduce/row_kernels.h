@@ -1,5 +1,5 @@
-/// fp32 kernels over rows: contiguous runs of floats. No threads, nothing allocated. NaN and infinities behave as in the
-/// formulas that the comments give.
+/// fp32 kernels over rows: contiguous runs of floats. No threads, nothing allocated. NaN and infinities behave as in
+/// the formulas that the comments give.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,8 @@ double slowly(RowOp op, const std::vector<float>& x, double shift) {
 }
 
 TEST_P(RowKernelsTest, ReducesRowsOfEveryLength) {
-  for (const RowOp op : {RowOp::Sum, RowOp::SumAbs, RowOp::SumSquare, RowOp::SumExp, RowOp::Product, RowOp::Max, RowOp::Min}) {
+  for (const RowOp op :
+       {RowOp::Sum, RowOp::SumAbs, RowOp::SumSquare, RowOp::SumExp, RowOp::Product, RowOp::Max, RowOp::Min}) {
     for (const int64_t n : {0, 1, 3, 8, 17, 31, 64, 100, 5000}) {
       const auto x = normal(n);
       const double shift = op == RowOp::SumExp ? 5 : 0.25;
@@ -72,7 +73,8 @@ TEST_P(RowKernelsTest, AccumulatesElementwise) {
     auto acc = normal(n, 3);
     const auto before = acc;
     kernels_.accumulate(RowOp::SumSquare, x.data(), n, shift.data(), acc.data());
-    for (size_t i = 0; i < acc.size(); ++i) EXPECT_NEAR(acc[i], before[i] + (x[i] - shift[i]) * (x[i] - shift[i]), 1e-5f);
+    for (size_t i = 0; i < acc.size(); ++i)
+      EXPECT_NEAR(acc[i], before[i] + (x[i] - shift[i]) * (x[i] - shift[i]), 1e-5f);
     kernels_.accumulate(RowOp::Max, x.data(), n, nullptr, acc.data());
     for (size_t i = 0; i < acc.size(); ++i) EXPECT_GE(acc[i], x[i]);
   }

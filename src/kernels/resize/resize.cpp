@@ -32,7 +32,9 @@ bool is_doubling(const ResizeTable& table) {
 class RowResizer {
  public:
   explicit RowResizer(const ResizeProblem& problem)
-      : p_(problem), kernels_(resize_kernels(problem.target)), doubles_(problem.inner == 1 && is_doubling(problem.columns)) {}
+      : p_(problem),
+        kernels_(resize_kernels(problem.target)),
+        doubles_(problem.inner == 1 && is_doubling(problem.columns)) {}
 
   // Result rows [begin, end) of outer * rows.out.
   void rows(int64_t begin, int64_t end, const float* input, float* output, std::byte* scratch) const {
@@ -86,7 +88,8 @@ class RowResizer {
     const auto [pointers, weights] = blend_arrays(scratch);
     for (int64_t x = 0; x < t.out; ++x, out += p_.inner) {
       if (t.taps == 1) {
-        std::memcpy(out, row + t.indices[static_cast<size_t>(x)] * p_.inner, static_cast<size_t>(p_.inner) * sizeof(float));
+        std::memcpy(out, row + t.indices[static_cast<size_t>(x)] * p_.inner,
+                    static_cast<size_t>(p_.inner) * sizeof(float));
         continue;
       }
       for (int64_t k = 0; k < t.taps; ++k) {
@@ -100,7 +103,8 @@ class RowResizer {
   std::pair<const float**, float*> blend_arrays(std::byte* scratch) const {
     std::byte* at = scratch + row_floats(p_) * static_cast<int64_t>(sizeof(float));
     const int64_t most = std::max(p_.rows.taps, p_.columns.taps);
-    return {reinterpret_cast<const float**>(at), reinterpret_cast<float*>(at + most * static_cast<int64_t>(sizeof(float*)))};
+    return {reinterpret_cast<const float**>(at),
+            reinterpret_cast<float*>(at + most * static_cast<int64_t>(sizeof(float*)))};
   }
 
   const ResizeProblem& p_;

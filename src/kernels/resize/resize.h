@@ -18,8 +18,8 @@ struct ResizeTable {
   std::vector<float> weights;    ///< empty if taps is 1
 };
 
-/// Input [outer, rows.in, columns.in, inner], output [outer, rows.out, columns.out, inner], dense. Channels-first images
-/// have inner = 1, channels-last ones inner = channels.
+/// Input [outer, rows.in, columns.in, inner], output [outer, rows.out, columns.out, inner], dense. Channels-first
+/// images have inner = 1, channels-last ones inner = channels.
 struct ResizeProblem {
   int64_t outer = 1;
   int64_t inner = 1;

@@ -27,7 +27,8 @@ void blend_rows(const float* const* rows, const float* weights, int64_t taps, in
   }
 }
 
-void gather_row(const float* row, const int32_t* indices, const float* weights, int64_t taps, int64_t count, float* out) {
+void gather_row(const float* row, const int32_t* indices, const float* weights, int64_t taps, int64_t count,
+                float* out) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     V sum = hn::GatherIndex(kD, row, hn::LoadU(kIndices, indices + i));

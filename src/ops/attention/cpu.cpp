@@ -67,7 +67,9 @@ class AttentionLaunch final : public tactics::Launch {
       const auto* bytes = args.inputs[mask.input].as<const std::byte>() + first * (mask.is_bool ? 1 : 4);
       of_head[i] = {bytes, mask.at.row, mask.at.column, mask.is_bool};
     }
-    const kernels::AttentionHead call{at(0, q, head), at(1, k, head / group), at(2, v, head / group),
+    const kernels::AttentionHead call{at(0, q, head),
+                                      at(1, k, head / group),
+                                      at(2, v, head / group),
                                       args.outputs[0].as<float>() + out.batch[batch] + head * out.head,
                                       {of_head.data(), masks.size()}};
     auto* scratch = static_cast<std::byte*>(args.workspace) + worker * kernels::attention_workspace_bytes(shape);
@@ -79,7 +81,8 @@ class AttentionLaunch final : public tactics::Launch {
 Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& args) {
   const Problem& problem = args.problem;
   const auto& attrs = problem.attrs.as<AttentionAttrs>();
-  STROP_ASSIGN(const AttentionDims dims, attention_dims(attrs, problem.in(0).dims(), problem.in(1).dims(), problem.in(2).dims()));
+  STROP_ASSIGN(const AttentionDims dims,
+               attention_dims(attrs, problem.in(0).dims(), problem.in(1).dims(), problem.in(2).dims()));
   const auto batch = *as_constants(dims.batch);
   auto launch = std::make_unique<AttentionLaunch>();
   launch->heads = dims.heads.constant();
@@ -111,7 +114,8 @@ Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& arg
   launch->threads = args.threads;
   // Long parts make the most of packed keys; short ones keep every thread busy.
   const int64_t heads = static_cast<int64_t>(launch->out.batch.size()) * launch->heads;
-  const int64_t wanted = shape.m * heads / (int64_t{args.threads} * 2) / kernels::kAttentionRowBlock * kernels::kAttentionRowBlock;
+  const int64_t wanted =
+      shape.m * heads / (int64_t{args.threads} * 2) / kernels::kAttentionRowBlock * kernels::kAttentionRowBlock;
   launch->part_rows = std::clamp(wanted, kernels::kAttentionRowBlock, kernels::kAttentionMaxRows);
   return std::unique_ptr<tactics::Launch>(std::move(launch));
 }

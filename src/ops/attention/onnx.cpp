@@ -61,7 +61,8 @@ Result<KeyOrValue> with_past(NodeContext& ctx, KeyOrValue now, size_t past, size
 // A mask for fewer keys than there are excludes the others.
 Result<ValueId> full_mask(NodeContext& ctx, const Dim& keys) {
   STROP_ASSIGN(const TensorType mask, ctx.tensor(kMask));
-  if (!mask.has_rank() || mask.rank() < 1) return ctx.unsupported("operand 3 is {}; a known rank of at least 1 is needed", to_string(mask));
+  if (!mask.has_rank() || mask.rank() < 1)
+    return ctx.unsupported("operand 3 is {}; a known rank of at least 1 is needed", to_string(mask));
   const Dim& given = mask.dim(mask.rank() - 1);
   if (given == keys) return ctx.input(kMask);
   const bool both_known = given.is_constant() && keys.is_constant();
@@ -76,10 +77,13 @@ Result<ValueId> full_mask(NodeContext& ctx, const Dim& keys) {
 // bool [b, 1, 1, keys]: whether the key's index is below the batch item's number of valid keys.
 Result<ValueId> valid_mask(NodeContext& ctx, const Dim& keys) {
   STROP_ASSIGN(const TensorType lengths, ctx.tensor(kValidLength));
-  if (!lengths.has_rank() || lengths.rank() != 1) return ctx.invalid("operand 6 is {}; one number per batch item is needed", to_string(lengths));
+  if (!lengths.has_rank() || lengths.rank() != 1)
+    return ctx.invalid("operand 6 is {}; one number per batch item is needed", to_string(lengths));
   STROP_ASSIGN(const ValueId column, reshape(ctx, ctx.input(kValidLength), {lengths.dim(0), Dim(1), Dim(1), Dim(1)}));
   STROP_ASSIGN(const ValueId limit, ctx.emit(kDimsTensor, DimsTensorAttrs{{keys}, true}, {}));
-  const auto integer = [&](int64_t value) { return ctx.constant_value(store_i64(DType::I64, {}, std::vector<int64_t>{value})); };
+  const auto integer = [&](int64_t value) {
+    return ctx.constant_value(store_i64(DType::I64, {}, std::vector<int64_t>{value}));
+  };
   STROP_ASSIGN(const ValueId indices, ctx.emit(kRange, Attrs(), {integer(0), limit, integer(1)}));
   ScalarProgram below;
   const int32_t index = below.add_input(0, DType::I64);

@@ -21,14 +21,16 @@ Result<ValueId> columns(NodeContext& ctx, ValueId value, const Dim& from, const 
   return ctx.emit(kSlice, SliceAttrs{{Dim(-1)}, {from}, {to}, {Dim(step)}}, {value});
 }
 
-// cos_cache or sin_cache for every token, with a head axis of size 1: [b, 1, s, r/2], or [b, s, 1, r/2] if heads are inner.
+// cos_cache or sin_cache for every token, with a head axis of size 1: [b, 1, s, r/2], or [b, s, 1, r/2] if heads are
+// inner.
 Result<ValueId> angles(NodeContext& ctx, size_t operand, bool heads_inner) {
   ValueId cache = ctx.input(operand);
   if (ctx.has_input(3)) {
     STROP_ASSIGN(cache, ctx.emit(kGather, GatherAttrs{0}, {cache, ctx.input(3)}));
   }
   const TensorType& type = ctx.graph().value(cache).type.tensor;
-  if (!type.has_rank() || type.rank() != 3) return ctx.invalid("operand {} is {} for the tokens; rank 3 is needed", operand, to_string(type));
+  if (!type.has_rank() || type.rank() != 3)
+    return ctx.invalid("operand {} is {} for the tokens; rank 3 is needed", operand, to_string(type));
   Dims shape = type.dims();
   shape.insert(shape.begin() + (heads_inner ? 2 : 1), Dim(1));
   return reshape(ctx, cache, std::move(shape));
@@ -70,7 +72,8 @@ Result<void> import_rotary_embedding(NodeContext& ctx) {
   STROP_ASSIGN(const int64_t rotary_dim, ctx.attr_int("rotary_embedding_dim", 0));
   STROP_ASSIGN(const int64_t heads, ctx.attr_int("num_heads", 0));
   if (!input.has_rank()) return ctx.unsupported("the rank of operand 0 must be known");
-  if (input.rank() != 3 && input.rank() != 4) return ctx.invalid("operand 0 is {}; rank 3 or 4 is needed", to_string(input));
+  if (input.rank() != 3 && input.rank() != 4)
+    return ctx.invalid("operand 0 is {}; rank 3 or 4 is needed", to_string(input));
   const bool heads_inner = input.rank() == 3;
   if (heads_inner && heads < 1) return ctx.invalid("num_heads is needed for an operand 0 of rank 3");
   ValueId x = ctx.input(0);
@@ -87,7 +90,8 @@ Result<void> import_rotary_embedding(NodeContext& ctx) {
   STROP_ASSIGN(const ValueId x2, columns(ctx, x, step == 2 ? Dim(1) : half, rotated, step));
   STROP_ASSIGN(const ValueId cos, angles(ctx, 1, heads_inner));
   STROP_ASSIGN(const ValueId sin, angles(ctx, 2, heads_inner));
-  STROP_ASSIGN(const auto halves, ctx.emit_many(kPointwise, PointwiseAttrs{rotation(input.dtype)}, {x1, x2, cos, sin}, 2));
+  STROP_ASSIGN(const auto halves,
+               ctx.emit_many(kPointwise, PointwiseAttrs{rotation(input.dtype)}, {x1, x2, cos, sin}, 2));
   Dims rotated_dims = dims;
   rotated_dims.back() = rotated;
   STROP_ASSIGN(ValueId result, join_pairs(ctx, halves, interleaved != 0, rotated_dims));

@@ -43,7 +43,8 @@ Result<void> infer_attention(InferContext& ctx) {
     STROP_ASSIGN(qkv[i], ctx.tensor(i));
     ranked = ranked && qkv[i].has_rank();
     // (C1) one floating type.
-    if (!is_float(qkv[i].dtype) || qkv[i].dtype != qkv[0].dtype) return violates("(C1) operand {} is {}", i, to_string(qkv[i]));
+    if (!is_float(qkv[i].dtype) || qkv[i].dtype != qkv[0].dtype)
+      return violates("(C1) operand {} is {}", i, to_string(qkv[i]));
   }
   TensorType result{qkv[0].dtype, std::nullopt, {}};
   TensorType scores = result;
@@ -158,8 +159,19 @@ Operand load_operand(const Tensor& tensor, bool heads_inner, const std::vector<i
 // The operands as evaluation wants them; sizes were checked by inference on the concrete types.
 Reference describe(const EvalContext& ctx, const AttentionDims& dims) {
   const auto& attrs = ctx.attrs.as<AttentionAttrs>();
-  Reference r{attrs, dims.heads.constant(), 1, dims.m.constant(), dims.n.constant(), dims.d.constant(), dims.e.constant(),
-              attrs.causal ? attrs.causal_offset.constant() : 0, {}, {}, {}, {}, {}};
+  Reference r{attrs,
+              dims.heads.constant(),
+              1,
+              dims.m.constant(),
+              dims.n.constant(),
+              dims.d.constant(),
+              dims.e.constant(),
+              attrs.causal ? attrs.causal_offset.constant() : 0,
+              {},
+              {},
+              {},
+              {},
+              {}};
   r.group = r.heads / std::max<int64_t>(dims.kv_heads.constant(), 1);
   const auto batch = bound(dims.batch);
   r.q = load_operand(ctx.in(0), attrs.q_heads_inner, batch);
@@ -176,8 +188,8 @@ Reference describe(const EvalContext& ctx, const AttentionDims& dims) {
 
 Result<void> evaluate_attention(EvalContext& ctx) {
   const auto& attrs = ctx.attrs.as<AttentionAttrs>();
-  STROP_ASSIGN(const AttentionDims dims, attention_dims(attrs, to_dims(ctx.in(0).dims()), to_dims(ctx.in(1).dims()),
-                                                        to_dims(ctx.in(2).dims())));
+  STROP_ASSIGN(const AttentionDims dims,
+               attention_dims(attrs, to_dims(ctx.in(0).dims()), to_dims(ctx.in(1).dims()), to_dims(ctx.in(2).dims())));
   const Reference r = describe(ctx, dims);
   const auto out_dims = bound(dims.result(attrs.out_heads_inner));
   const auto score_dims = bound(dims.scores());
@@ -221,7 +233,8 @@ Result<AttentionDims> attention_dims(const AttentionAttrs& attrs, const Dims& q,
   const size_t rank = q.size();
   // (C2) one rank, at least 2.
   if (rank < 2 || k.size() != rank || v.size() != rank) {
-    return violates("(C2) q, k and v have ranks {}, {} and {}; one rank of at least 2 is needed", rank, k.size(), v.size());
+    return violates("(C2) q, k and v have ranks {}, {} and {}; one rank of at least 2 is needed", rank, k.size(),
+                    v.size());
   }
   const Dims queries = heads_outer(q, attrs.q_heads_inner);
   const Dims keys = heads_outer(k, attrs.k_heads_inner);
@@ -246,7 +259,9 @@ Result<AttentionDims> attention_dims(const AttentionAttrs& attrs, const Dims& q,
     return violates("(C3) {} heads of q, {} of k, {} of v", dims.heads.to_string(), dims.kv_heads.to_string(),
                     values[rank - 3].to_string());
   }
-  const auto batch_of = [rank](const Dims& all) { return Dims(all.begin(), all.begin() + static_cast<int64_t>(rank) - 3); };
+  const auto batch_of = [rank](const Dims& all) {
+    return Dims(all.begin(), all.begin() + static_cast<int64_t>(rank) - 3);
+  };
   STROP_ASSIGN(dims.batch, broadcast(batch_of(queries), batch_of(keys)));
   STROP_ASSIGN(dims.batch, broadcast(dims.batch, batch_of(values)));
   return dims;

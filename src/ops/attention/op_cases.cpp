@@ -81,9 +81,15 @@ std::vector<WorkedCase> attention_cases() {
       {"softcap", capped(), {q, k, v}},
       {"grouped_heads", scaled(), {f32({2, 6, 9, 16}), f32({2, 2, 29, 16}), f32({2, 2, 29, 16})}},
       {"many_blocks", scaled(), {f32({1, 1, 250, 16}), f32({1, 1, 600, 16}), f32({1, 1, 600, 20})}},
-      {"many_blocks_late_keys", scaled(), {f32({1, 1, 9, 16}), f32({1, 1, 600, 16}), f32({1, 1, 600, 16}), boolean({1, 1, 1, 600})}, 1, {{3, late_mask(600)}}},
+      {"many_blocks_late_keys",
+       scaled(),
+       {f32({1, 1, 9, 16}), f32({1, 1, 600, 16}), f32({1, 1, 600, 16}), boolean({1, 1, 1, 600})},
+       1,
+       {{3, late_mask(600)}}},
       {"many_blocks_causal", causal(300), {f32({1, 2, 100, 16}), f32({1, 2, 400, 16}), f32({1, 2, 400, 16})}},
-      {"few_queries_added_mask", scaled(), {f32({2, 2, 3, 16}), f32({2, 2, 300, 16}), f32({2, 2, 300, 16}), f32({2, 1, 3, 300})}},
+      {"few_queries_added_mask",
+       scaled(),
+       {f32({2, 2, 3, 16}), f32({2, 2, 300, 16}), f32({2, 2, 300, 16}), f32({2, 1, 3, 300})}},
       {"mask_per_query", scaled(), {q, k, v, f32({17, 1}), boolean({2, 1, 17, 29})}},
       {"negative_scale", scaled(-0.2), {q, k, v}},
       {"one_query", scaled(), {f32({2, 4, 1, 32}), f32({2, 2, 100, 32}), f32({2, 2, 100, 32})}},
@@ -92,7 +98,9 @@ std::vector<WorkedCase> attention_cases() {
       {"matrices", scaled(), {f32({7, 8}), f32({11, 8}), f32({11, 8})}},
       {"three_axes", scaled(), {f32({4, 7, 8}), f32({4, 11, 8}), f32({4, 11, 8})}},
       {"scores", scaled(), {q, k, v, f32({2, 1, 1, 29})}, 2},
-      {"f16", scaled(), {Type(DType::F16, {1, 2, 5, 8}), Type(DType::F16, {1, 2, 9, 8}), Type(DType::F16, {1, 2, 9, 8})}},
+      {"f16",
+       scaled(),
+       {Type(DType::F16, {1, 2, 5, 8}), Type(DType::F16, {1, 2, 9, 8}), Type(DType::F16, {1, 2, 9, 8})}},
   };
 }
 

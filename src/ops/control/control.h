@@ -29,15 +29,15 @@ struct LoopAttrs {
 };
 extern const Operator kLoop;
 
-/// Ends the run with an error: what stands in a branch of If that cannot run at the sizes its operands have. No operands;
-/// results of the given types (their text), which are never made.
+/// Ends the run with an error: what stands in a branch of If that cannot run at the sizes its operands have. No
+/// operands; results of the given types (their text), which are never made.
 struct FailAttrs {
   std::string message;
   std::vector<std::string> types;
-  static constexpr auto fields = std::make_tuple(field("message", &FailAttrs::message), field("types", &FailAttrs::types));
+  static constexpr auto fields =
+      std::make_tuple(field("message", &FailAttrs::message), field("types", &FailAttrs::types));
 };
 extern const Operator kFail;
-
 
 /// Operands: states, scanned values, captures. Region: [states…, slice of each scanned value…, captures…] to [states…,
 /// collected…]. Results: the last states, then the collected values stacked along their axis.

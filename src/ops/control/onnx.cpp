@@ -38,8 +38,9 @@ Result<void> emit_control(NodeContext& ctx, const Operator& op, Attrs attrs, std
   return ctx.set_outputs(outputs);
 }
 
-/// Exporters write both ways out where fixed sizes allow only one: the other then contradicts itself. It becomes a branch that
-/// fails if it is ever taken, with the import's message. Both branches being impossible is the model's error.
+/// Exporters write both ways out where fixed sizes allow only one: the other then contradicts itself. It becomes a
+/// branch that fails if it is ever taken, with the import's message. Both branches being impossible is the model's
+/// error.
 Result<NodeContext::Regions> with_impossible_branch(NodeContext& ctx, const Error& cause) {
   const bool complete = ctx.has_attr("then_branch") && ctx.has_attr("else_branch");
   if (cause.code != ErrorCode::InvalidModel || !complete) return cause;
@@ -51,9 +52,12 @@ Result<NodeContext::Regions> with_impossible_branch(NodeContext& ctx, const Erro
     for (const ir::Port& output : possible.outputs) attrs.types.push_back(to_string(possible.value(output.value).type));
     auto fails = std::make_shared<ir::Graph>();
     for (const ir::Port& input : possible.inputs) fails->add_input(input.name, possible.value(input.value).type);
-    STROP_ASSIGN(const ir::NodeId node, fails->add_node({.op = &kFail, .attrs = std::move(attrs), .output_count = possible.outputs.size(),
+    STROP_ASSIGN(const ir::NodeId node, fails->add_node({.op = &kFail,
+                                                         .attrs = std::move(attrs),
+                                                         .output_count = possible.outputs.size(),
                                                          .sources = {std::string(ctx.node_name())}}));
-    for (size_t i = 0; i < possible.outputs.size(); ++i) fails->outputs.push_back({possible.outputs[i].name, fails->node(node).outputs[i]});
+    for (size_t i = 0; i < possible.outputs.size(); ++i)
+      fails->outputs.push_back({possible.outputs[i].name, fails->node(node).outputs[i]});
     regions->graphs.insert(first ? regions->graphs.end() : regions->graphs.begin(), std::move(fails));
     return regions;
   }

@@ -160,7 +160,9 @@ Result<void> infer_fail(InferContext& ctx) {
   return {};
 }
 
-Result<void> evaluate_fail(EvalContext& ctx) { return error(ErrorCode::InvalidModel, "{}", ctx.attrs.as<FailAttrs>().message); }
+Result<void> evaluate_fail(EvalContext& ctx) {
+  return error(ErrorCode::InvalidModel, "{}", ctx.attrs.as<FailAttrs>().message);
+}
 
 }  // namespace
 

@@ -7,9 +7,9 @@
 namespace strop::ops {
 
 /// Operands: x [N, C, spatial…] ([N, spatial…, C] with input_channels_last), w [M, C/group, kernel…] (transposed:
-/// [C, M/group, kernel…]), bias [M] or none, then the epilogue's operands 1, 2, …. Result [N, M, spatial…] ([N, spatial…, M]
-/// with output_channels_last). Vectors have one entry per spatial axis; pads are all beginnings, then all ends, and may be
-/// symbolic (SAME padding of dynamic sizes) or negative. Integer operands convolve exactly.
+/// [C, M/group, kernel…]), bias [M] or none, then the epilogue's operands 1, 2, …. Result [N, M, spatial…] ([N,
+/// spatial…, M] with output_channels_last). Vectors have one entry per spatial axis; pads are all beginnings, then all
+/// ends, and may be symbolic (SAME padding of dynamic sizes) or negative. Integer operands convolve exactly.
 struct ConvAttrs {
   std::vector<int64_t> strides;
   std::vector<int64_t> dilations;
@@ -22,7 +22,8 @@ struct ConvAttrs {
   ScalarProgram epilogue;
   static constexpr auto fields = std::make_tuple(
       field("strides", &ConvAttrs::strides), field("dilations", &ConvAttrs::dilations), field("pads", &ConvAttrs::pads),
-      field("group", &ConvAttrs::group), field("transposed", &ConvAttrs::transposed), field("output_padding", &ConvAttrs::output_padding),
+      field("group", &ConvAttrs::group), field("transposed", &ConvAttrs::transposed),
+      field("output_padding", &ConvAttrs::output_padding),
       field("input_channels_last", &ConvAttrs::input_channels_last),
       field("output_channels_last", &ConvAttrs::output_channels_last), field("epilogue", &ConvAttrs::epilogue));
 };

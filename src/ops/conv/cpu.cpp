@@ -21,7 +21,8 @@ std::optional<std::string> roles_of(const Problem& problem, tactics::EpilogueRol
   const auto& attrs = problem.attrs.as<ConvAttrs>();
   const size_t axis = channel_axis(attrs.output_channels_last, static_cast<size_t>(problem.out().rank()));
   const bool has_bias = problem.has_input(kConvBiasInput);
-  if (auto reason = tactics::resolve_epilogue(problem, {attrs.epilogue, kConvEpilogueInput, axis, has_bias}, roles)) return reason;
+  if (auto reason = tactics::resolve_epilogue(problem, {attrs.epilogue, kConvEpilogueInput, axis, has_bias}, roles))
+    return reason;
   if (has_bias) roles.bias = static_cast<int32_t>(kConvBiasInput);
   return std::nullopt;
 }
@@ -94,12 +95,16 @@ std::vector<PackRequest> packs(const Problem& problem, const Config& config) {
 }
 
 template <ConvMethod method>
-void pack(const Problem& problem, const Config& config, const PackRequest&, const Tensor& source, std::span<std::byte> packed) {
-  kernels::pack_weights(plan_of<method>(describe(problem), config), source.data<float>(), reinterpret_cast<float*>(packed.data()));
+void pack(const Problem& problem, const Config& config, const PackRequest&, const Tensor& source,
+          std::span<std::byte> packed) {
+  kernels::pack_weights(plan_of<method>(describe(problem), config), source.data<float>(),
+                        reinterpret_cast<float*>(packed.data()));
 }
 
 kernels::ConvEpilogue epilogue_of(const tactics::EpilogueRoles& roles, const tactics::LaunchArgs& args) {
-  const auto operand = [&](int32_t index) { return index < 0 ? nullptr : args.inputs[static_cast<size_t>(index)].as<const float>(); };
+  const auto operand = [&](int32_t index) {
+    return index < 0 ? nullptr : args.inputs[static_cast<size_t>(index)].as<const float>();
+  };
   kernels::ConvEpilogue epilogue;
   epilogue.bias = operand(roles.bias);
   epilogue.residual = operand(roles.residual);
@@ -124,7 +129,9 @@ class ConvLaunch final : public tactics::Launch {
       epilogue.apply = apply_tiles;
       epilogue.context = &context;
     }
-    kernels::run_conv(plan, {args.inputs[0].as<const float>(), args.inputs[1].as<const float>(), args.outputs[0].as<float>(), args.workspace},
+    kernels::run_conv(plan,
+                      {args.inputs[0].as<const float>(), args.inputs[1].as<const float>(), args.outputs[0].as<float>(),
+                       args.workspace},
                       epilogue, args.threads);
     return {};
   }
@@ -136,7 +143,8 @@ class ConvLaunch final : public tactics::Launch {
   };
   static void apply_tiles(void* context, const kernels::ConvBlock& block) {
     const auto& [launch, args] = *static_cast<const Context*>(context);
-    launch.tiles.apply(args, {block.out, block.pixel_stride, block.first_pixel, block.first_channel, block.pixels, block.channels});
+    launch.tiles.apply(
+        args, {block.out, block.pixel_stride, block.first_pixel, block.first_channel, block.pixels, block.channels});
   }
 };
 
@@ -151,8 +159,9 @@ Result<std::unique_ptr<tactics::Launch>> prepare_last(const tactics::PrepareArgs
   launch->plan = plan_of<method>(conv, args.config);
   if (launch->roles.general) {
     const auto& attrs = args.problem.attrs.as<ConvAttrs>();
-    launch->tiles = tactics::TileEpilogue({attrs.epilogue, kConvEpilogueInput, static_cast<size_t>(args.problem.out().rank()) - 1}, launch->roles,
-                                          conv.out_channels);
+    launch->tiles =
+        tactics::TileEpilogue({attrs.epilogue, kConvEpilogueInput, static_cast<size_t>(args.problem.out().rank()) - 1},
+                              launch->roles, conv.out_channels);
   }
   launch->workspace = kernels::conv_workspace_bytes(launch->plan, args.threads);
   return std::unique_ptr<tactics::Launch>(std::move(launch));
@@ -184,7 +193,8 @@ std::optional<std::string> why_not_any_layout(const Problem& problem) {
   if (attrs.input_channels_last && attrs.output_channels_last) return "both layouts are channels-last already";
   tactics::EpilogueRoles roles;
   roles_of(problem, roles);
-  if (roles.general || (roles.residual >= 0 && !attrs.output_channels_last)) return "an epilogue in another layout than the kernel's";
+  if (roles.general || (roles.residual >= 0 && !attrs.output_channels_last))
+    return "an epilogue in another layout than the kernel's";
   return reason(kernels::why_not(method, describe(problem), kernels::best_cpu_target()));
 }
 
@@ -195,7 +205,9 @@ class AnyLayoutLaunch final : public tactics::Launch {
   bool input_last = false, output_last = false;
   int64_t kernel_bytes = 0, input_bytes = 0, output_bytes = 0;
 
-  int64_t workspace_bytes() const override { return kernel_bytes + (input_last ? 0 : input_bytes) + (output_last ? 0 : output_bytes); }
+  int64_t workspace_bytes() const override {
+    return kernel_bytes + (input_last ? 0 : input_bytes) + (output_last ? 0 : output_bytes);
+  }
 
   Result<void> run(const tactics::LaunchArgs& args) const override {
     auto* scratch = static_cast<std::byte*>(args.workspace);
@@ -206,13 +218,17 @@ class AnyLayoutLaunch final : public tactics::Launch {
     const int64_t out_pixels = plan.out[0] * plan.out[1] * plan.out[2];
     std::byte* at = scratch + kernel_bytes;
     if (!input_last) {
-      kernels::transpose({.batch = conv.batch, .rows = conv.in_channels, .cols = in_pixels}, 4, input, at, args.threads);
+      kernels::transpose({.batch = conv.batch, .rows = conv.in_channels, .cols = in_pixels}, 4, input, at,
+                         args.threads);
       input = reinterpret_cast<const float*>(at);
       at += input_bytes;
     }
     float* result = output_last ? output : reinterpret_cast<float*>(at);
-    kernels::run_conv(plan, {input, args.inputs[1].as<const float>(), result, scratch}, epilogue_of(roles, args), args.threads);
-    if (!output_last) kernels::transpose({.batch = conv.batch, .rows = out_pixels, .cols = conv.out_channels}, 4, result, output, args.threads);
+    kernels::run_conv(plan, {input, args.inputs[1].as<const float>(), result, scratch}, epilogue_of(roles, args),
+                      args.threads);
+    if (!output_last)
+      kernels::transpose({.batch = conv.batch, .rows = out_pixels, .cols = conv.out_channels}, 4, result, output,
+                         args.threads);
     return {};
   }
 };
@@ -275,8 +291,9 @@ constexpr tactics::Tactic kAnyTransposed = any_layout<ConvMethod::Transposed>("C
 }  // namespace
 
 std::span<const tactics::Tactic* const> conv_cpu_tactics() {
-  static constexpr std::array<const tactics::Tactic*, 10> kTactics = {&kImplicitGemm, &kRowGemm,    &kDepthwise,       &kGroupedDirect, &kWinograd2,
-                                                                      &kWinograd4,    &kTransposed, &kAnyImplicitGemm, &kAnyDepthwise,  &kAnyTransposed};
+  static constexpr std::array<const tactics::Tactic*, 10> kTactics = {
+      &kImplicitGemm, &kRowGemm,    &kDepthwise,       &kGroupedDirect, &kWinograd2,
+      &kWinograd4,    &kTransposed, &kAnyImplicitGemm, &kAnyDepthwise,  &kAnyTransposed};
   return kTactics;
 }
 

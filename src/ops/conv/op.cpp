@@ -14,7 +14,8 @@ Result<void> infer_conv(InferContext& ctx) {
   STROP_ASSIGN(const TensorType w, ctx.tensor(1));
   // (C1) one numeric type.
   if (x.dtype != w.dtype || !(is_float(x.dtype) || is_integer(x.dtype))) {
-    return error(ErrorCode::InvalidModel, "(C1) cannot convolve {} with weights of {}", to_string(x.dtype), to_string(w.dtype));
+    return error(ErrorCode::InvalidModel, "(C1) cannot convolve {} with weights of {}", to_string(x.dtype),
+                 to_string(w.dtype));
   }
   TensorType result{x.dtype, std::nullopt, {}};
   if (x.has_rank() && w.has_rank()) {
@@ -24,15 +25,20 @@ Result<void> infer_conv(InferContext& ctx) {
     STROP_ASSIGN(const TensorType bias, ctx.tensor(kConvBiasInput));
     // (C5) bias has one value per output channel.
     const bool fits = bias.dtype == x.dtype && (!bias.has_rank() || bias.rank() == 1);
-    if (!fits) return error(ErrorCode::InvalidModel, "(C5) the bias is {}, one value of {} per output channel is needed", to_string(bias), to_string(x.dtype));
+    if (!fits)
+      return error(ErrorCode::InvalidModel, "(C5) the bias is {}, one value of {} per output channel is needed",
+                   to_string(bias), to_string(x.dtype));
     if (bias.has_rank() && result.has_rank()) {
-      const Dim& channels = result.dim(static_cast<int64_t>(channel_axis(attrs.output_channels_last, result.dims().size())));
+      const Dim& channels =
+          result.dim(static_cast<int64_t>(channel_axis(attrs.output_channels_last, result.dims().size())));
       if (bias.dim(0).is_constant() && channels.is_constant() && !(bias.dim(0) == channels)) {
-        return error(ErrorCode::InvalidModel, "(C5) the bias has {} values, the result {} channels", bias.dim(0).to_string(), channels.to_string());
+        return error(ErrorCode::InvalidModel, "(C5) the bias has {} values, the result {} channels",
+                     bias.dim(0).to_string(), channels.to_string());
       }
     }
   }
-  STROP_ASSIGN(const DType dtype, infer_epilogue(attrs.epilogue, result, ctx.inputs.subspan(std::min(kConvEpilogueInput, ctx.inputs.size()))));
+  STROP_ASSIGN(const DType dtype, infer_epilogue(attrs.epilogue, result,
+                                                 ctx.inputs.subspan(std::min(kConvEpilogueInput, ctx.inputs.size()))));
   ctx.outputs[0] = TensorType{dtype, result.shape, {}};
   return {};
 }
@@ -71,7 +77,8 @@ std::vector<double> swap_channels(const std::vector<double>& from, int64_t batch
   std::vector<double> to(from.size());
   for (int64_t n = 0; n < batch; ++n) {
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < columns; ++j) to[static_cast<size_t>((n * columns + j) * rows + i)] = from[static_cast<size_t>((n * rows + i) * columns + j)];
+      for (int64_t j = 0; j < columns; ++j)
+        to[static_cast<size_t>((n * columns + j) * rows + i)] = from[static_cast<size_t>((n * rows + i) * columns + j)];
     }
   }
   return to;
@@ -90,11 +97,13 @@ int64_t meet(const Reference& r, bool transposed, size_t axis, int64_t at, int64
 }
 
 // Gathers what `count` output pixels from `first` see into columns [C/group * taps, count].
-void gather_columns(const Reference& r, bool transposed, const double* image, int64_t first, int64_t count, double* columns) {
+void gather_columns(const Reference& r, bool transposed, const double* image, int64_t first, int64_t count,
+                    double* columns) {
   const int64_t channels = r.channels / r.group;
   std::vector<int64_t> source(static_cast<size_t>(count));
   for (int64_t tap = 0; tap < r.taps(); ++tap) {
-    const std::array<int64_t, 3> k = {tap / (r.kernel[1] * r.kernel[2]), tap / r.kernel[2] % r.kernel[1], tap % r.kernel[2]};
+    const std::array<int64_t, 3> k = {tap / (r.kernel[1] * r.kernel[2]), tap / r.kernel[2] % r.kernel[1],
+                                      tap % r.kernel[2]};
     for (int64_t p = 0; p < count; ++p) {
       const int64_t pixel = first + p;
       const std::array<int64_t, 3> at = {pixel / (r.out[1] * r.out[2]), pixel / r.out[2] % r.out[1], pixel % r.out[2]};
@@ -108,7 +117,8 @@ void gather_columns(const Reference& r, bool transposed, const double* image, in
     for (int64_t c = 0; c < channels; ++c) {
       double* row = columns + (c * r.taps() + tap) * count;
       const double* plane = image + c * r.in_pixels();
-      for (int64_t p = 0; p < count; ++p) row[p] = source[static_cast<size_t>(p)] < 0 ? 0.0 : plane[source[static_cast<size_t>(p)]];
+      for (int64_t p = 0; p < count; ++p)
+        row[p] = source[static_cast<size_t>(p)] < 0 ? 0.0 : plane[source[static_cast<size_t>(p)]];
     }
   }
 }
@@ -123,7 +133,8 @@ std::vector<double> arrange_weights(const Reference& r, bool transposed, std::ve
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t m = 0; m < results; ++m) {
         for (int64_t t = 0; t < r.taps(); ++t) {
-          out[static_cast<size_t>(((g * results + m) * channels + c) * r.taps() + t)] = w[static_cast<size_t>(((g * channels + c) * results + m) * r.taps() + t)];
+          out[static_cast<size_t>(((g * results + m) * channels + c) * r.taps() + t)] =
+              w[static_cast<size_t>(((g * channels + c) * results + m) * r.taps() + t)];
         }
       }
     }
@@ -157,9 +168,11 @@ Result<void> evaluate_conv(EvalContext& ctx) {
     const int64_t count = std::min(kPixels, r.out_pixels() - first);
     const int64_t plane = task / blocks;  // image and group
     std::vector<double> columns(static_cast<size_t>(depth * count));
-    gather_columns(r, attrs.transposed, input.data() + plane * (r.channels / r.group) * r.in_pixels(), first, count, columns.data());
+    gather_columns(r, attrs.transposed, input.data() + plane * (r.channels / r.group) * r.in_pixels(), first, count,
+                   columns.data());
     std::vector<double> block(static_cast<size_t>(results * count), 0.0);
-    reference_gemm(results, count, depth, weights.data() + plane % r.group * results * depth, columns.data(), block.data());
+    reference_gemm(results, count, depth, weights.data() + plane % r.group * results * depth, columns.data(),
+                   block.data());
     for (int64_t m = 0; m < results; ++m) {
       double* to = sums.data() + (plane * results + m) * r.out_pixels() + first;
       for (int64_t p = 0; p < count; ++p) to[p] += block[static_cast<size_t>(m * count + p)];
@@ -172,11 +185,13 @@ Result<void> evaluate_conv(EvalContext& ctx) {
   } else {
     result.integers.assign(sums.begin(), sums.end());
   }
-  ctx.outputs[0] = apply_epilogue(attrs.epilogue, result, ctx.inputs.subspan(std::min(kConvEpilogueInput, ctx.inputs.size())), ctx.threads);
+  ctx.outputs[0] = apply_epilogue(attrs.epilogue, result,
+                                  ctx.inputs.subspan(std::min(kConvEpilogueInput, ctx.inputs.size())), ctx.threads);
   return {};
 }
 
-ConvAttrs conv2d(std::vector<int64_t> strides, std::vector<int64_t> pads, int64_t group = 1, std::vector<int64_t> dilations = {1, 1}) {
+ConvAttrs conv2d(std::vector<int64_t> strides, std::vector<int64_t> pads, int64_t group = 1,
+                 std::vector<int64_t> dilations = {1, 1}) {
   ConvAttrs attrs;
   attrs.strides = std::move(strides);
   attrs.dilations = std::move(dilations);
@@ -220,24 +235,38 @@ std::vector<WorkedCase> conv_cases() {
       {"3x3", same, {f32({1, 5, 9, 11}), f32({7, 5, 3, 3}), f32({7})}},
       {"3x3_last", channels_last(same), {f32({1, 9, 11, 16}), f32({24, 16, 3, 3}), f32({24})}},
       {"3x3_last_wide", channels_last(same), {f32({1, 14, 14, 64}), f32({64, 64, 3, 3})}},
-      {"3x3_stride2_last", channels_last(conv2d({2, 2}, {1, 1, 1, 1})), {f32({2, 13, 10, 8}), f32({16, 8, 3, 3}), f32({16})}},
+      {"3x3_stride2_last",
+       channels_last(conv2d({2, 2}, {1, 1, 1, 1})),
+       {f32({2, 13, 10, 8}), f32({16, 8, 3, 3}), f32({16})}},
       {"1x1_last", channels_last(conv2d({1, 1}, {0, 0, 0, 0})), {f32({2, 7, 7, 33}), f32({40, 33, 1, 1}), f32({40})}},
-      {"1x1_relu_add_last", channels_last(with_relu_add(conv2d({1, 1}, {0, 0, 0, 0}))), {f32({1, 7, 7, 32}), f32({48, 32, 1, 1}), f32({48}), f32({1, 7, 7, 48})}},
+      {"1x1_relu_add_last",
+       channels_last(with_relu_add(conv2d({1, 1}, {0, 0, 0, 0}))),
+       {f32({1, 7, 7, 32}), f32({48, 32, 1, 1}), f32({48}), f32({1, 7, 7, 48})}},
       {"3x3_relu_add", with_relu_add(same), {f32({1, 5, 6, 7}), f32({8, 5, 3, 3}), f32({8}), f32({1, 8, 6, 7})}},
       {"3x3_sigmoid_last", channels_last(with_sigmoid(same)), {f32({1, 6, 7, 8}), f32({8, 8, 3, 3}), f32({8})}},
       {"stem_7x7", conv2d({2, 2}, {3, 3, 3, 3}), {f32({1, 3, 31, 29}), f32({16, 3, 7, 7}), f32({16})}},
       {"depthwise", conv2d({1, 1}, {1, 1, 1, 1}, 12), {f32({1, 12, 9, 9}), f32({12, 1, 3, 3}), f32({12})}},
-      {"depthwise_last", channels_last(conv2d({1, 1}, {1, 1, 1, 1}, 24)), {f32({1, 9, 9, 24}), f32({24, 1, 3, 3}), f32({24})}},
-      {"depthwise_stride2_last", channels_last(conv2d({2, 2}, {2, 2, 2, 2}, 16)), {f32({1, 12, 9, 16}), f32({16, 1, 5, 5}), f32({16})}},
+      {"depthwise_last",
+       channels_last(conv2d({1, 1}, {1, 1, 1, 1}, 24)),
+       {f32({1, 9, 9, 24}), f32({24, 1, 3, 3}), f32({24})}},
+      {"depthwise_stride2_last",
+       channels_last(conv2d({2, 2}, {2, 2, 2, 2}, 16)),
+       {f32({1, 12, 9, 16}), f32({16, 1, 5, 5}), f32({16})}},
       {"grouped_last", channels_last(conv2d({1, 1}, {1, 1, 1, 1}, 4)), {f32({1, 8, 8, 32}), f32({32, 8, 3, 3})}},
       {"grouped", conv2d({1, 1}, {0, 0, 0, 0}, 3), {f32({2, 9, 5, 5}), f32({6, 3, 1, 1})}},
       {"dilated", conv2d({1, 1}, {2, 2, 2, 2}, 1, {2, 2}), {f32({1, 3, 10, 10}), f32({4, 3, 3, 3})}},
       {"asymmetric_pads", conv2d({1, 2}, {0, 1, 2, 3}), {f32({1, 3, 8, 9}), f32({4, 3, 3, 2})}},
       {"1d", conv2d({2}, {1, 2}, 1, {1}), {f32({2, 4, 15}), f32({6, 4, 3}), f32({6})}},
       {"3d", conv2d({1, 2, 1}, {1, 0, 1, 1, 0, 1}, 1, {1, 1, 1}), {f32({1, 2, 5, 6, 7}), f32({3, 2, 3, 2, 3})}},
-      {"transposed", transposed(conv2d({2, 2}, {1, 1, 1, 1}), {1, 1}), {f32({1, 4, 6, 5}), f32({4, 3, 3, 3}), f32({3})}},
-      {"transposed_last", channels_last(transposed(conv2d({2, 2}, {0, 0, 0, 0}), {0, 0})), {f32({1, 6, 5, 16}), f32({16, 8, 2, 2}), f32({8})}},
-      {"transposed_grouped", transposed(conv2d({3, 2}, {0, 1, 1, 0}, 2), {0, 1}), {f32({1, 4, 3, 4}), f32({4, 2, 3, 3})}},
+      {"transposed",
+       transposed(conv2d({2, 2}, {1, 1, 1, 1}), {1, 1}),
+       {f32({1, 4, 6, 5}), f32({4, 3, 3, 3}), f32({3})}},
+      {"transposed_last",
+       channels_last(transposed(conv2d({2, 2}, {0, 0, 0, 0}), {0, 0})),
+       {f32({1, 6, 5, 16}), f32({16, 8, 2, 2}), f32({8})}},
+      {"transposed_grouped",
+       transposed(conv2d({3, 2}, {0, 1, 1, 0}, 2), {0, 1}),
+       {f32({1, 4, 3, 4}), f32({4, 2, 3, 3})}},
       {"i32", same, {Type(DType::I32, {1, 2, 5, 5}), Type(DType::I32, {3, 2, 3, 3})}},
       {"f16", same, {Type(DType::F16, {1, 2, 5, 5}), Type(DType::F16, {3, 2, 3, 3})}},
   };
@@ -249,7 +278,10 @@ Result<Dims> conv_dims(const ConvAttrs& attrs, const Dims& x, const Dims& w) {
   const size_t rank = x.size();
   // (C2) 1 to 3 spatial axes, weights of the same rank.
   if (rank < 3 || rank > 5 || w.size() != rank) {
-    return error(ErrorCode::InvalidModel, "(C2) an operand of rank {} cannot be convolved with weights of rank {}: 1 to 3 spatial axes are possible", rank, w.size());
+    return error(
+        ErrorCode::InvalidModel,
+        "(C2) an operand of rank {} cannot be convolved with weights of rank {}: 1 to 3 spatial axes are possible",
+        rank, w.size());
   }
   const size_t spatial = rank - 2;
   // (C3) one stride and dilation per axis, at least 1; two pads per axis.
@@ -259,18 +291,21 @@ Result<Dims> conv_dims(const ConvAttrs& attrs, const Dims& x, const Dims& w) {
   if (!positive(attrs.strides) || !positive(attrs.dilations) || attrs.pads.size() != 2 * spatial || attrs.group < 1) {
     return error(ErrorCode::InvalidModel, "(C3) strides, dilations, pads or group do not fit {} spatial axes", spatial);
   }
-  if (attrs.transposed && attrs.output_padding.size() != spatial) return error(ErrorCode::InvalidModel, "(C3) output_padding does not fit {} spatial axes", spatial);
+  if (attrs.transposed && attrs.output_padding.size() != spatial)
+    return error(ErrorCode::InvalidModel, "(C3) output_padding does not fit {} spatial axes", spatial);
   const Dim& channels = x[channel_axis(attrs.input_channels_last, rank)];
   const Dim group(attrs.group);
   const Dim in_channels = attrs.transposed ? w[0] : w[1] * group;
   const Dim out_channels = attrs.transposed ? w[1] * group : w[0];
   // (C4) channels match, and groups divide them.
   if (channels.is_constant() && in_channels.is_constant() && !(channels == in_channels)) {
-    return error(ErrorCode::InvalidModel, "(C4) the operand has {} channels, the weights take {} in {} groups", channels.to_string(), in_channels.to_string(), attrs.group);
+    return error(ErrorCode::InvalidModel, "(C4) the operand has {} channels, the weights take {} in {} groups",
+                 channels.to_string(), in_channels.to_string(), attrs.group);
   }
   const Dim divided = attrs.transposed ? w[0] : out_channels;
   if (divided.is_constant() && divided.constant() % attrs.group != 0) {
-    return error(ErrorCode::InvalidModel, "(C4) {} channels cannot be divided into {} groups", divided.to_string(), attrs.group);
+    return error(ErrorCode::InvalidModel, "(C4) {} channels cannot be divided into {} groups", divided.to_string(),
+                 attrs.group);
   }
   Dims result(rank);
   result[0] = x[0];
@@ -286,7 +321,8 @@ Result<Dims> conv_dims(const ConvAttrs& attrs, const Dims& x, const Dims& w) {
       out = floor_div(size + pads - reach - Dim(1), Dim(attrs.strides[i])) + Dim(1);
     }
     if (out.is_constant() && out.constant() < 0) {
-      return error(ErrorCode::InvalidModel, "(C3) the window is larger than the padded operand along spatial axis {}", i);
+      return error(ErrorCode::InvalidModel, "(C3) the window is larger than the padded operand along spatial axis {}",
+                   i);
     }
     result[spatial_axis(attrs.output_channels_last) + i] = out;
   }

@@ -19,7 +19,8 @@ using tactics::Problem;
 
 std::optional<std::string> roles_of(const Problem& problem, tactics::EpilogueRoles& roles) {
   const auto& attrs = problem.attrs.as<MatMulAttrs>();
-  return tactics::resolve_epilogue(problem, {attrs.epilogue, kMatMulEpilogueInput, static_cast<size_t>(problem.out().rank()) - 1}, roles);
+  return tactics::resolve_epilogue(
+      problem, {attrs.epilogue, kMatMulEpilogueInput, static_cast<size_t>(problem.out().rank()) - 1}, roles);
 }
 
 std::optional<std::string> why_not(const Problem& problem) {
@@ -37,7 +38,8 @@ Dim batch_of(const TensorType& type) { return product(Dims(type.dims().begin(), 
 
 // B is packed ahead if it is one constant matrix.
 bool packs_b(const Problem& problem) {
-  return problem.is_constant(1) && batch_of(problem.in(1)) == Dim(1) && problem.in(1).is_static() && problem.in(1).count().constant() > 0;
+  return problem.is_constant(1) && batch_of(problem.in(1)) == Dim(1) && problem.in(1).is_static() &&
+         problem.in(1).count().constant() > 0;
 }
 
 GemmConfig kernel_config(const GemmProblem& gemm, const Config& config) {
@@ -73,10 +75,13 @@ std::vector<PackRequest> packs(const Problem& problem, const Config& config) {
   return {{1, bytes, fmt::format("panels nr={} of {}x{}{}", kernel.nr, b.k, b.n, transposed ? " transposed" : "")}};
 }
 
-void pack(const Problem& problem, const Config& config, const PackRequest&, const Tensor& source, std::span<std::byte> packed) {
+void pack(const Problem& problem, const Config& config, const PackRequest&, const Tensor& source,
+          std::span<std::byte> packed) {
   const Matrix b = matrix_b(problem);
   const GemmConfig kernel = kernel_config(GemmProblem{64, b.n, b.k}, config);
-  kernels::pack_b({b.k, b.n, problem.attrs.as<MatMulAttrs>().trans_b, 0, source.data<float>(), reinterpret_cast<float*>(packed.data())}, kernel);
+  kernels::pack_b({b.k, b.n, problem.attrs.as<MatMulAttrs>().trans_b, 0, source.data<float>(),
+                   reinterpret_cast<float*>(packed.data())},
+                  kernel);
 }
 
 /// One or several runs of the kernel: several where the batch does not broadcast with one stride per operand.
@@ -95,7 +100,9 @@ class GemmLaunch final : public tactics::Launch {
   int64_t workspace_bytes() const override { return static_cast<int64_t>(workspace); }
 
   Result<void> run(const tactics::LaunchArgs& args) const override {
-    const auto operand = [&](int32_t index) { return index < 0 ? nullptr : args.inputs[static_cast<size_t>(index)].as<const float>(); };
+    const auto operand = [&](int32_t index) {
+      return index < 0 ? nullptr : args.inputs[static_cast<size_t>(index)].as<const float>();
+    };
     for (const Item& item : items) {
       kernels::GemmEpilogue epilogue;
       epilogue.bias = operand(roles.bias);
@@ -112,8 +119,8 @@ class GemmLaunch final : public tactics::Launch {
         epilogue.context = &context;
       }
       kernels::run_gemm(problem, config,
-                        {args.inputs[0].as<const float>() + item.a, args.inputs[1].as<const float>() + item.b, args.outputs[0].as<float>() + item.c,
-                         args.workspace, workspace},
+                        {args.inputs[0].as<const float>() + item.a, args.inputs[1].as<const float>() + item.b,
+                         args.outputs[0].as<float>() + item.c, args.workspace, workspace},
                         epilogue, args.threads);
     }
     return {};
@@ -183,7 +190,8 @@ Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& arg
     launch->items = {{0, 0, 0}};
   } else {
     for (int64_t item = 0; item < batch; ++item) {
-      launch->items.push_back({operand_item(item, c, a) * gemm.m * gemm.k, operand_item(item, c, b) * gemm.k * gemm.n, item * gemm.m * gemm.n});
+      launch->items.push_back({operand_item(item, c, a) * gemm.m * gemm.k, operand_item(item, c, b) * gemm.k * gemm.n,
+                               item * gemm.m * gemm.n});
     }
   }
   if (gemm.m * gemm.n * gemm.batch == 0) launch->items.clear();

@@ -6,15 +6,16 @@
 
 namespace strop::ops {
 
-/// Operands: a [.., m, k] ([.., k, m] with trans_a), b [.., k, n] ([.., n, k] with trans_b), both of rank 2 or more, leading
-/// dimensions broadcast; then the epilogue's operands 1, 2, …. Result [.., m, n].
-/// Integer operands multiply exactly and wrap modulo 2^n in the result's type.
+/// Operands: a [.., m, k] ([.., k, m] with trans_a), b [.., k, n] ([.., n, k] with trans_b), both of rank 2 or more,
+/// leading dimensions broadcast; then the epilogue's operands 1, 2, …. Result [.., m, n]. Integer operands multiply
+/// exactly and wrap modulo 2^n in the result's type.
 struct MatMulAttrs {
   bool trans_a = false;
   bool trans_b = false;
   ScalarProgram epilogue;
-  static constexpr auto fields = std::make_tuple(field("trans_a", &MatMulAttrs::trans_a), field("trans_b", &MatMulAttrs::trans_b),
-                                                 field("epilogue", &MatMulAttrs::epilogue));
+  static constexpr auto fields =
+      std::make_tuple(field("trans_a", &MatMulAttrs::trans_a), field("trans_b", &MatMulAttrs::trans_b),
+                      field("epilogue", &MatMulAttrs::epilogue));
 };
 extern const Operator kMatMul;
 

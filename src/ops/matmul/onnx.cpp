@@ -14,13 +14,16 @@ namespace {
 using ir::ValueId;
 using onnx::NodeContext;
 
-Result<ValueId> reshape(NodeContext& ctx, ValueId value, Dims shape) { return ctx.emit(kReshape, ReshapeAttrs{std::move(shape), false}, {value}); }
+Result<ValueId> reshape(NodeContext& ctx, ValueId value, Dims shape) {
+  return ctx.emit(kReshape, ReshapeAttrs{std::move(shape), false}, {value});
+}
 
 Result<ValueId> scaled(NodeContext& ctx, ValueId value, double factor, DType dtype) {
   if (factor == 1.0) return value;
   ScalarProgram program;
   const int32_t x = program.add_input(0, dtype);
-  const int32_t constant = is_float(dtype) ? program.add_number(dtype, factor) : program.add_integer(dtype, static_cast<int64_t>(factor));
+  const int32_t constant =
+      is_float(dtype) ? program.add_number(dtype, factor) : program.add_integer(dtype, static_cast<int64_t>(factor));
   program.outputs = {program.add(Fn::Mul, {x, constant})};
   return ctx.emit(kPointwise, PointwiseAttrs{std::move(program)}, {value});
 }
@@ -36,12 +39,14 @@ Result<void> import_matmul(NodeContext& ctx) {
 Result<void> import_gemm(NodeContext& ctx) {
   STROP_ASSIGN(const TensorType a, ctx.tensor(0));
   STROP_ASSIGN(const TensorType b, ctx.tensor(1));
-  if ((a.has_rank() && a.rank() != 2) || (b.has_rank() && b.rank() != 2)) return ctx.invalid("A and B must have rank 2");
+  if ((a.has_rank() && a.rank() != 2) || (b.has_rank() && b.rank() != 2))
+    return ctx.invalid("A and B must have rank 2");
   STROP_ASSIGN(const double alpha, ctx.attr_float("alpha", 1.0));
   STROP_ASSIGN(const double beta, ctx.attr_float("beta", 1.0));
   STROP_ASSIGN(const int64_t trans_a, ctx.attr_int("transA", 0));
   STROP_ASSIGN(const int64_t trans_b, ctx.attr_int("transB", 0));
-  STROP_ASSIGN(ValueId sum, ctx.emit(kMatMul, MatMulAttrs{trans_a != 0, trans_b != 0, {}}, {ctx.input(0), ctx.input(1)}));
+  STROP_ASSIGN(ValueId sum,
+               ctx.emit(kMatMul, MatMulAttrs{trans_a != 0, trans_b != 0, {}}, {ctx.input(0), ctx.input(1)}));
   STROP_ASSIGN(sum, scaled(ctx, sum, alpha, a.dtype));
   if (ctx.has_input(2) && beta != 0.0) {
     STROP_ASSIGN(const ValueId addend, scaled(ctx, ctx.input(2), beta, a.dtype));

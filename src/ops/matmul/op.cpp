@@ -21,7 +21,9 @@ Result<void> infer_matmul(InferContext& ctx) {
   if (a.has_rank() && b.has_rank()) {
     STROP_ASSIGN(result.shape, matmul_dims(attrs, a.dims(), b.dims()));
   }
-  STROP_ASSIGN(const DType dtype, infer_epilogue(attrs.epilogue, result, ctx.inputs.subspan(std::min(kMatMulEpilogueInput, ctx.inputs.size()))));
+  STROP_ASSIGN(
+      const DType dtype,
+      infer_epilogue(attrs.epilogue, result, ctx.inputs.subspan(std::min(kMatMulEpilogueInput, ctx.inputs.size()))));
   ctx.outputs[0] = TensorType{dtype, result.shape, {}};
   return {};
 }
@@ -102,7 +104,8 @@ Result<void> evaluate_matmul(EvalContext& ctx) {
   if (is_float(a.dtype())) {
     sums.numbers = multiply<double>(attrs, sizes, {a, std::move(left)}, {b, std::move(right)}, ctx.threads);
   } else if (exact_in_double(left, right, sizes.k)) {
-    const std::vector<double> exact = multiply<double>(attrs, sizes, {a, std::move(left)}, {b, std::move(right)}, ctx.threads);
+    const std::vector<double> exact =
+        multiply<double>(attrs, sizes, {a, std::move(left)}, {b, std::move(right)}, ctx.threads);
     sums.integers.assign(exact.begin(), exact.end());
   } else {
     sums.integers = multiply<int64_t>(attrs, sizes, {a, load_i64(a)}, {b, load_i64(b)}, ctx.threads);
@@ -141,7 +144,9 @@ std::vector<WorkedCase> matmul_cases() {
       {"batch_broadcast", MatMulAttrs{}, {f32({2, 1, 17, 24}), f32({3, 24, 9})}},
       {"batch_shared_b", MatMulAttrs{}, {f32({4, 16, 32}), f32({32, 48})}},
       {"bias_relu", MatMulAttrs{false, false, bias_relu()}, {f32({4, 16, 32}), f32({32, 48}), f32({48})}},
-      {"bias_gelu_residual", MatMulAttrs{false, false, residual_gelu()}, {f32({16, 32}), f32({32, 48}), f32({48}), f32({16, 48})}},
+      {"bias_gelu_residual",
+       MatMulAttrs{false, false, residual_gelu()},
+       {f32({16, 32}), f32({32, 48}), f32({48}), f32({16, 48})}},
       {"empty_sum", MatMulAttrs{}, {f32({3, 0}), f32({0, 4})}},
       {"no_rows", MatMulAttrs{}, {f32({0, 5}), f32({5, 4})}},
       {"f64", MatMulAttrs{}, {Type(DType::F64, {6, 7}), Type(DType::F64, {7, 5})}},
@@ -150,15 +155,21 @@ std::vector<WorkedCase> matmul_cases() {
       {"i32_wide", MatMulAttrs{}, {Type(DType::I32, {37, 64}), Type(DType::I32, {64, 50})}},
       {"i32_transposed", MatMulAttrs{true, true, {}}, {Type(DType::I32, {31, 9}), Type(DType::I32, {18, 31})}},
       {"i32_batched", MatMulAttrs{}, {Type(DType::I32, {2, 1, 7, 24}), Type(DType::I32, {3, 24, 9})}},
-      {"i32_large_values", MatMulAttrs{}, {Type(DType::I32, {3, 5}), Type(DType::I32, {5, 4})}, 1,
-       {{0, store_i64(DType::I32, {3, 5}, std::vector<int64_t>{1, 2000000000, 3, -70000, 5, 6, 7, 8, 9, 10, -2147483648, 12, 13, 14, 15})}}},
+      {"i32_large_values",
+       MatMulAttrs{},
+       {Type(DType::I32, {3, 5}), Type(DType::I32, {5, 4})},
+       1,
+       {{0,
+         store_i64(DType::I32, {3, 5},
+                   std::vector<int64_t>{1, 2000000000, 3, -70000, 5, 6, 7, 8, 9, 10, -2147483648, 12, 13, 14, 15})}}},
   };
 }
 
 }  // namespace
 
 Result<Dims> matmul_dims(const MatMulAttrs& attrs, const Dims& a, const Dims& b) {
-  if (a.size() < 2 || b.size() < 2) return error(ErrorCode::InvalidModel, "(C2) matrices have rank 2 or more, not {} and {}", a.size(), b.size());
+  if (a.size() < 2 || b.size() < 2)
+    return error(ErrorCode::InvalidModel, "(C2) matrices have rank 2 or more, not {} and {}", a.size(), b.size());
   const Dim& m = a[a.size() - (attrs.trans_a ? 1 : 2)];
   const Dim& k = a[a.size() - (attrs.trans_a ? 2 : 1)];
   const Dim& k_of_b = b[b.size() - (attrs.trans_b ? 1 : 2)];

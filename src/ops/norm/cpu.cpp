@@ -6,7 +6,8 @@
 namespace strop::ops {
 
 std::span<const tactics::Tactic* const> norm_cpu_tactics() {
-  static constexpr std::array kTactics = {&kLayerNormRows, &kGroupNormPlanes, &kGroupNormChannelsLast, &kBatchNormPlanes};
+  static constexpr std::array kTactics = {&kLayerNormRows, &kGroupNormPlanes, &kGroupNormChannelsLast,
+                                          &kBatchNormPlanes};
   return kTactics;
 }
 

@@ -16,7 +16,9 @@ using tactics::LineProgram;
 using tactics::Problem;
 
 // A line: the pixels of one channel, or the channels of one pixel.
-int64_t line_axes(const GroupNormAttrs& attrs, int64_t rank) { return attrs.channels_last ? 1 : std::max<int64_t>(rank - 2, 1); }
+int64_t line_axes(const GroupNormAttrs& attrs, int64_t rank) {
+  return attrs.channels_last ? 1 : std::max<int64_t>(rank - 2, 1);
+}
 
 template <bool kChannelsLast>
 std::optional<std::string> why_not(const Problem& problem) {
@@ -29,7 +31,8 @@ std::optional<std::string> why_not(const Problem& problem) {
   }
   const int64_t axes = line_axes(attrs, x.rank());
   const FusedPrograms programs = attrs.programs();
-  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, axes, programs.prologue_first()})) return reason;
+  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, axes, programs.prologue_first()}))
+    return reason;
   TensorType result = x;
   result.dtype = DType::F32;
   return tactics::line_program_why_not(problem, {attrs.epilogue, result, axes, programs.epilogue_first()});
@@ -126,7 +129,9 @@ class ChannelsLastLaunch final : public GroupNormLaunch {
  public:
   using GroupNormLaunch::GroupNormLaunch;
 
-  int64_t workspace_bytes() const override { return (kSections + 2) * batch_ * channels_ * static_cast<int64_t>(sizeof(float)); }
+  int64_t workspace_bytes() const override {
+    return (kSections + 2) * batch_ * channels_ * static_cast<int64_t>(sizeof(float));
+  }
 
   Result<void> run(const LaunchArgs& args) const override {
     if (is_empty()) return {};
@@ -149,15 +154,16 @@ class ChannelsLastLaunch final : public GroupNormLaunch {
         second[at] = with.shift;
       }
     });
-    parallel_for(args.threads, batch_ * pixels_, std::max<int64_t>(8192 / channels_, 1), [&](int64_t begin, int64_t end, int) {
-      for (int64_t line = begin; line < end; ++line) {
-        const int64_t at = line / pixels_ * channels_;
-        float* y = args.outputs[0].as<float>() + line * channels_;
-        const float* x = prologue_.empty() ? args.inputs[0].as<const float>() + line * channels_ : y;
-        kernels_.multiply_add(x, channels_, first + at, second + at, y);
-        if (!epilogue_.empty()) epilogue_.run(args, {line, 0, channels_, y, y});
-      }
-    });
+    parallel_for(args.threads, batch_ * pixels_, std::max<int64_t>(8192 / channels_, 1),
+                 [&](int64_t begin, int64_t end, int) {
+                   for (int64_t line = begin; line < end; ++line) {
+                     const int64_t at = line / pixels_ * channels_;
+                     float* y = args.outputs[0].as<float>() + line * channels_;
+                     const float* x = prologue_.empty() ? args.inputs[0].as<const float>() + line * channels_ : y;
+                     kernels_.multiply_add(x, channels_, first + at, second + at, y);
+                     if (!epilogue_.empty()) epilogue_.run(args, {line, 0, channels_, y, y});
+                   }
+                 });
     return {};
   }
 
@@ -179,7 +185,8 @@ class ChannelsLastLaunch final : public GroupNormLaunch {
         std::fill_n(acc, channels_, 0.0f);
         for (int64_t p = pixels_ * (i % kSections) / kSections; p < pixels_ * (i % kSections + 1) / kSections; ++p) {
           const int64_t line = item * pixels_ + p;
-          const float* x = first_time || prologue_.empty() ? values(args, line, channels_) : args.outputs[0].as<const float>() + line * channels_;
+          const float* x = first_time || prologue_.empty() ? values(args, line, channels_)
+                                                           : args.outputs[0].as<const float>() + line * channels_;
           kernels_.accumulate(op, x, channels_, first_time ? nullptr : shift + item * channels_, acc);
         }
       }
@@ -206,7 +213,8 @@ std::optional<std::string> batch_norm_why_not(const Problem& problem) {
     if (type.tensor.dtype != DType::F32) return "only f32";
   }
   const TensorType& x = problem.in(0);
-  if (!x.has_rank() || x.rank() < 2 || !(x.layout == Layout())) return "the operand's rank is not known, or below 2, or it is blocked";
+  if (!x.has_rank() || x.rank() < 2 || !(x.layout == Layout()))
+    return "the operand's rank is not known, or below 2, or it is blocked";
   return std::nullopt;
 }
 
@@ -222,7 +230,9 @@ class BatchNormLaunch final : public tactics::Launch {
   Result<void> run(const LaunchArgs& args) const override {
     float* factors = static_cast<float*>(args.workspace);
     float* shifts = factors + channels;
-    const auto operand = [&](size_t input, int64_t c) { return static_cast<double>(args.inputs[input].as<const float>()[c]); };
+    const auto operand = [&](size_t input, int64_t c) {
+      return static_cast<double>(args.inputs[input].as<const float>()[c]);
+    };
     for (int64_t c = 0; c < channels; ++c) {
       const double factor = operand(1, c) / std::sqrt(operand(4, c) + epsilon);
       factors[c] = static_cast<float>(factor);
@@ -232,16 +242,17 @@ class BatchNormLaunch final : public tactics::Launch {
     float* y = args.outputs[0].as<float>();
     const int64_t length = pixels == 1 ? channels : pixels;
     const int64_t lines = pixels == 1 ? batch : batch * channels;
-    parallel_for(args.threads, lines, std::max<int64_t>(8192 / std::max<int64_t>(length, 1), 1), [&](int64_t begin, int64_t end, int) {
-      for (int64_t line = begin; line < end; ++line) {
-        const int64_t at = line * length;
-        if (pixels == 1) {
-          loops.multiply_add(x + at, length, factors, shifts, y + at);
-        } else {
-          loops.scale_shift(x + at, length, factors[line % channels], shifts[line % channels], y + at);
-        }
-      }
-    });
+    parallel_for(args.threads, lines, std::max<int64_t>(8192 / std::max<int64_t>(length, 1), 1),
+                 [&](int64_t begin, int64_t end, int) {
+                   for (int64_t line = begin; line < end; ++line) {
+                     const int64_t at = line * length;
+                     if (pixels == 1) {
+                       loops.multiply_add(x + at, length, factors, shifts, y + at);
+                     } else {
+                       loops.scale_shift(x + at, length, factors[line % channels], shifts[line % channels], y + at);
+                     }
+                   }
+                 });
     return {};
   }
 };

@@ -17,7 +17,9 @@ using tactics::Problem;
 
 constexpr int64_t kTaskElements = 8192;
 
-int64_t line_axes(const LayerNormAttrs& attrs, int64_t rank) { return attrs.axis < 0 ? -attrs.axis : rank - attrs.axis; }
+int64_t line_axes(const LayerNormAttrs& attrs, int64_t rank) {
+  return attrs.axis < 0 ? -attrs.axis : rank - attrs.axis;
+}
 
 // Scale and bias have one value per element of a row.
 bool is_row_vector(const TensorType& operand, const TensorType& x, int64_t axes) {
@@ -35,11 +37,13 @@ std::optional<std::string> why_not(const Problem& problem) {
   if (!x.has_rank()) return "the operand's rank is not known";
   const int64_t axes = line_axes(attrs, x.rank());
   const FusedPrograms programs = attrs.programs();
-  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, axes, programs.prologue_first()})) return reason;
+  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, axes, programs.prologue_first()}))
+    return reason;
   TensorType result = x;
   result.dtype = DType::F32;
   for (const size_t i : {kNormScaleInput, kNormBiasInput}) {
-    if (problem.has_input(i) && !is_row_vector(problem.in(i), x, axes)) return "scale and bias are not f32 values per element of a row";
+    if (problem.has_input(i) && !is_row_vector(problem.in(i), x, axes))
+      return "scale and bias are not f32 values per element of a row";
   }
   if (problem.outputs.size() > 2 && attrs.stash != DType::F32) return "statistics that are not f32";
   return tactics::line_program_why_not(problem, {attrs.epilogue, result, axes, programs.epilogue_first()});

@@ -1,4 +1,5 @@
-/// Normalisations. All compute statistics of what the prologue makes of operand 0, in double, and round the result once.
+/// Normalisations. All compute statistics of what the prologue makes of operand 0, in double, and round the result
+/// once.
 #pragma once
 
 #include "ops/fused.h"
@@ -9,8 +10,8 @@ namespace strop::ops {
 /// Over the axes [axis, rank) together: (x - mean) / sqrt(variance + epsilon) * scale + bias; with rms
 /// x / sqrt(mean of x² + epsilon) * scale + bias.
 /// Operands: x, scale or none, bias or none (both broadcast to x without enlarging it), then the programs' operands.
-/// Results: 0 y, of scale's dtype with rms and of x's otherwise; 1 x after the prologue (a residual sum that others need);
-/// 2 the mean (0 with rms) and 3 1 / sqrt(…), of dtype `stash`, with size 1 along the normalised axes.
+/// Results: 0 y, of scale's dtype with rms and of x's otherwise; 1 x after the prologue (a residual sum that others
+/// need); 2 the mean (0 with rms) and 3 1 / sqrt(…), of dtype `stash`, with size 1 along the normalised axes.
 struct LayerNormAttrs {
   int64_t axis = -1;
   double epsilon = 1e-5;
@@ -18,10 +19,10 @@ struct LayerNormAttrs {
   DType stash = DType::F32;
   ScalarProgram prologue;
   ScalarProgram epilogue;
-  static constexpr auto fields = std::make_tuple(
-      field("axis", &LayerNormAttrs::axis), field("epsilon", &LayerNormAttrs::epsilon), field("rms", &LayerNormAttrs::rms),
-      field("stash", &LayerNormAttrs::stash), field("prologue", &LayerNormAttrs::prologue),
-      field("epilogue", &LayerNormAttrs::epilogue));
+  static constexpr auto fields =
+      std::make_tuple(field("axis", &LayerNormAttrs::axis), field("epsilon", &LayerNormAttrs::epsilon),
+                      field("rms", &LayerNormAttrs::rms), field("stash", &LayerNormAttrs::stash),
+                      field("prologue", &LayerNormAttrs::prologue), field("epilogue", &LayerNormAttrs::epilogue));
 
   FusedPrograms programs() const { return {prologue, epilogue, 3}; }
 };
@@ -41,10 +42,10 @@ struct GroupNormAttrs {
   bool channels_last = false;
   ScalarProgram prologue;
   ScalarProgram epilogue;
-  static constexpr auto fields = std::make_tuple(
-      field("groups", &GroupNormAttrs::groups), field("epsilon", &GroupNormAttrs::epsilon),
-      field("channels_last", &GroupNormAttrs::channels_last), field("prologue", &GroupNormAttrs::prologue),
-      field("epilogue", &GroupNormAttrs::epilogue));
+  static constexpr auto fields =
+      std::make_tuple(field("groups", &GroupNormAttrs::groups), field("epsilon", &GroupNormAttrs::epsilon),
+                      field("channels_last", &GroupNormAttrs::channels_last),
+                      field("prologue", &GroupNormAttrs::prologue), field("epilogue", &GroupNormAttrs::epilogue));
 
   FusedPrograms programs() const { return {prologue, epilogue, 3}; }
 };

@@ -46,7 +46,8 @@ TEST(LayerNorm, Types) {
   EXPECT_EQ(infer(kLayerNorm, exact(-1, true), {Type(DType::F16, {s, 5}), Type(DType::F32, {5})}), "f32[s, 5]");
   EXPECT_EQ(infer(kLayerNorm, exact(-1), {Type(DType::F32, {2, 5}), Type(DType::F32, {3})}),
             "error: (C2) operand 1 is f32[3] and does not broadcast to f32[2, 5]");
-  EXPECT_EQ(infer(kLayerNorm, exact(2), {Type(DType::F32, {2, 5})}), "error: (C3) axis 2 is outside [-2, 2) for rank 2");
+  EXPECT_EQ(infer(kLayerNorm, exact(2), {Type(DType::F32, {2, 5})}),
+            "error: (C3) axis 2 is outside [-2, 2) for rank 2");
 }
 
 TEST(GroupNorm, Values) {
@@ -66,7 +67,8 @@ TEST(GroupNorm, Types) {
   GroupNormAttrs attrs;
   attrs.groups = 3;
   EXPECT_EQ(infer(kGroupNorm, attrs, {Type(DType::F32, {s, 6, s}), Type(DType::F32, {6})}), "f32[s, 6, s]");
-  EXPECT_EQ(infer(kGroupNorm, attrs, {Type(DType::F32, {s, 7})}), "error: (C2) 7 channels cannot be divided into 3 groups");
+  EXPECT_EQ(infer(kGroupNorm, attrs, {Type(DType::F32, {s, 7})}),
+            "error: (C2) 7 channels cannot be divided into 3 groups");
   EXPECT_EQ(infer(kGroupNorm, attrs, {Type(DType::F32, {s, 6}), Type(DType::F32, {3})}),
             "error: (C3) operand 1 is f32[3], 6 values are needed");
 }

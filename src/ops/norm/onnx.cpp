@@ -102,7 +102,8 @@ Result<ValueId> running(NodeContext& ctx, ValueId a, ValueId b, double momentum)
 // Normalises with the batch's own statistics and updates the running ones.
 Result<void> import_batch_norm_training(NodeContext& ctx, double epsilon) {
   STROP_ASSIGN(const TensorType x, ctx.tensor(0));
-  if (!x.has_rank() || x.rank() < 2) return ctx.unsupported("training_mode needs an operand 0 of known rank, at least 2");
+  if (!x.has_rank() || x.rank() < 2)
+    return ctx.unsupported("training_mode needs an operand 0 of known rank, at least 2");
   STROP_ASSIGN(const double momentum, ctx.attr_float("momentum", 0.9));
   std::vector<int64_t> axes = {0};
   for (int64_t i = 2; i < x.rank(); ++i) axes.push_back(i);
@@ -116,7 +117,8 @@ Result<void> import_batch_norm_training(NodeContext& ctx, double epsilon) {
                                  {ctx.input(0), ctx.input(1), ctx.input(2), mean_vector, variance_vector})));
   for (const size_t i : {size_t{1}, size_t{2}}) {
     if (!ctx.wants_output(i)) continue;
-    STROP_ASSIGN(const ValueId updated, running(ctx, ctx.input(i + 2), i == 1 ? mean_vector : variance_vector, momentum));
+    STROP_ASSIGN(const ValueId updated,
+                 running(ctx, ctx.input(i + 2), i == 1 ? mean_vector : variance_vector, momentum));
     STROP_TRY(ctx.set_output(i, updated));
   }
   return {};
@@ -143,7 +145,8 @@ Result<void> import_batch_norm(NodeContext& ctx) {
   STROP_ASSIGN(const int64_t spatial, ctx.attr_int("spatial", 1));
   if (ctx.opset() >= 14 && training != 0) return import_batch_norm_training(ctx, epsilon);
   for (size_t i = 1; i < ctx.output_count(); ++i) {
-    if (ctx.wants_output(i)) return ctx.unsupported("training outputs before opset 14; remove the outputs after the first");
+    if (ctx.wants_output(i))
+      return ctx.unsupported("training outputs before opset 14; remove the outputs after the first");
   }
   if (ctx.opset() < 9 && spatial == 0) return import_batch_norm_per_activation(ctx, epsilon);
   return finish(ctx, ctx.emit(kBatchNorm, BatchNormAttrs{epsilon},

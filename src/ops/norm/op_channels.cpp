@@ -16,7 +16,8 @@ Result<void> check_per_channel(const InferContext& ctx, size_t first, size_t las
     const bool vector = is_float(operand.dtype) && (!operand.has_rank() || operand.rank() == 1);
     const bool fits = vector && (!operand.has_rank() || !operand.dim(0).is_constant() || !channels.is_constant() ||
                                  operand.dim(0) == channels);
-    if (!fits) return violates("(C3) operand {} is {}, {} values are needed", index, to_string(operand), channels.to_string());
+    if (!fits)
+      return violates("(C3) operand {} is {}, {} values are needed", index, to_string(operand), channels.to_string());
   }
   return {};
 }
@@ -64,7 +65,8 @@ Result<void> evaluate_group_norm(EvalContext& ctx) {
       const auto index = [&](int64_t i) {
         const int64_t channel = first_channel + i / pixels;
         const int64_t pixel = i % pixels;
-        return static_cast<size_t>(base + (attrs.channels_last ? pixel * channels + channel : channel * pixels + pixel));
+        return static_cast<size_t>(base +
+                                   (attrs.channels_last ? pixel * channels + channel : channel * pixels + pixel));
       };
       const int64_t count = group_channels * pixels;
       const auto found = statistics(count, attrs.epsilon, false, [&](int64_t i) { return x[index(i)]; });

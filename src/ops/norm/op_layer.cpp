@@ -63,7 +63,8 @@ Result<void> evaluate_layer_norm(EvalContext& ctx) {
   parallel_for(ctx.threads, rows, 4096 / (length + 1) + 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t first = row * length;
-      const auto found = statistics(length, attrs.epsilon, attrs.rms, [&](int64_t i) { return x[static_cast<size_t>(first + i)]; });
+      const auto found =
+          statistics(length, attrs.epsilon, attrs.rms, [&](int64_t i) { return x[static_cast<size_t>(first + i)]; });
       means[static_cast<size_t>(row)] = found.mean;
       inverses[static_cast<size_t>(row)] = found.inverse;
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(first + length); ++i) {

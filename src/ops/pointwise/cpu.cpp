@@ -4,9 +4,9 @@
 #include <array>
 
 #include "ops/families.h"
+#include "ops/pointwise/cpu_tiles.h"
 #include "ops/pointwise/op_broadcast.h"
 #include "ops/pointwise/pointwise.h"
-#include "ops/pointwise/cpu_tiles.h"
 #include "tactics/tactic.h"
 
 namespace strop::ops {

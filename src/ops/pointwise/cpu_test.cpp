@@ -6,8 +6,8 @@
 #include <limits>
 #include <random>
 
-#include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/cpu_tiles.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/scalar_functions.h"
 #include "tactics/tactic.h"
 

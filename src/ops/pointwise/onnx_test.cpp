@@ -8,8 +8,8 @@ namespace {
 using onnx::testing::f32_tensor;
 using onnx::testing::float_attr;
 using onnx::testing::i64_tensor;
-using onnx::testing::int_attr;
 using onnx::testing::imported;
+using onnx::testing::int_attr;
 using onnx::testing::node;
 using onnx::testing::OneNode;
 using onnx::testing::string_attr;

@@ -40,9 +40,9 @@ PoolProblem describe(const Problem& problem) {
   const size_t spatial = attrs.kernel.size();
   const size_t first = attrs.channels_last ? 1 : 2;
   PoolProblem pool;
-  pool.kind = attrs.kind == PoolKind::Max        ? kernels::PoolKind::Max
-              : attrs.count_include_pad ? kernels::PoolKind::AverageWithPads
-                                        : kernels::PoolKind::Average;
+  pool.kind = attrs.kind == PoolKind::Max ? kernels::PoolKind::Max
+              : attrs.count_include_pad   ? kernels::PoolKind::AverageWithPads
+                                          : kernels::PoolKind::Average;
   pool.batch = in[0];
   pool.channels = attrs.channels_last ? in.back() : in[1];
   for (size_t i = 0; i < spatial; ++i) {
@@ -81,7 +81,8 @@ class PlanesLaunch final : public tactics::Launch {
   int64_t scratch_bytes = 0;
   int64_t workspace_bytes() const override { return scratch_bytes; }
   Result<void> run(const tactics::LaunchArgs& args) const override {
-    kernels::pool_planes(pool, args.inputs[0].as<const float>(), args.outputs[0].as<float>(), args.workspace, args.threads);
+    kernels::pool_planes(pool, args.inputs[0].as<const float>(), args.outputs[0].as<float>(), args.workspace,
+                         args.threads);
     return {};
   }
 };

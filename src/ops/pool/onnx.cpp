@@ -17,7 +17,8 @@ Result<PoolAttrs> pool_window(NodeContext& ctx, PoolKind kind) {
   STROP_ASSIGN(WindowAttrs window, import_window(ctx, kernel.size(), kernel));
   if (window.auto_pad.starts_with("SAME")) {
     if (!x.has_rank()) return ctx.unsupported("SAME padding of an operand of unknown rank");
-    if (x.dims().size() != kernel.size() + 2) return ctx.invalid("kernel_shape has {} entries for {}", kernel.size(), to_string(x));
+    if (x.dims().size() != kernel.size() + 2)
+      return ctx.invalid("kernel_shape has {} entries for {}", kernel.size(), to_string(x));
     resolve_same_padding(window, Dims(x.dims().begin() + 2, x.dims().end()));
   }
   STROP_ASSIGN(const int64_t ceil_mode, ctx.attr_int("ceil_mode", 0));
@@ -105,7 +106,8 @@ Result<void> import_roi_align(NodeContext& ctx) {
   if (ctx.opset() >= 16) {
     STROP_ASSIGN(const std::string coordinates, ctx.attr_string("coordinate_transformation_mode", "half_pixel"));
     if (coordinates != "half_pixel" && coordinates != "output_half_pixel") {
-      return ctx.invalid("coordinate_transformation_mode '{}' is neither half_pixel nor output_half_pixel", coordinates);
+      return ctx.invalid("coordinate_transformation_mode '{}' is neither half_pixel nor output_half_pixel",
+                         coordinates);
     }
     attrs.half_pixel = coordinates == "half_pixel";
   }
@@ -117,12 +119,9 @@ Result<void> import_roi_align(NodeContext& ctx) {
 
 std::span<const onnx::Importer> pool_importers() {
   static constexpr std::array kImporters = {
-      onnx::Importer{"MaxPool", import_max_pool},
-      onnx::Importer{"AveragePool", import_average_pool},
-      onnx::Importer{"LpPool", import_lp_pool},
-      onnx::Importer{"MaxUnpool", import_max_unpool, 9},
-      onnx::Importer{"MaxRoiPool", import_max_roi_pool},
-      onnx::Importer{"RoiAlign", import_roi_align, 10},
+      onnx::Importer{"MaxPool", import_max_pool},        onnx::Importer{"AveragePool", import_average_pool},
+      onnx::Importer{"LpPool", import_lp_pool},          onnx::Importer{"MaxUnpool", import_max_unpool, 9},
+      onnx::Importer{"MaxRoiPool", import_max_roi_pool}, onnx::Importer{"RoiAlign", import_roi_align, 10},
   };
   return kImporters;
 }

@@ -134,8 +134,7 @@ Result<void> evaluate_pool(EvalContext& ctx) {
     for (int64_t n = 0; n < in.batch; ++n) {
       for (int64_t c = 0; c < in.channels; ++c) {
         const double* plane = values.data() + n * in.batch_stride + c * in.channel_stride;
-        const auto to =
-            static_cast<size_t>(n * out.batch_stride + c * out.channel_stride + pixel * out.pixel_stride);
+        const auto to = static_cast<size_t>(n * out.batch_stride + c * out.channel_stride + pixel * out.pixel_stride);
         if (attrs.kind != PoolKind::Max) {
           results[to] = mean_or_norm(attrs, plane, in.pixel_stride, window);
           continue;
@@ -170,7 +169,8 @@ PoolTaps pool_taps(const PoolAttrs& attrs, size_t axis, int64_t size, int64_t po
 Result<Dims> pool_dims(const PoolAttrs& attrs, const Dims& x) {
   const size_t spatial = attrs.kernel.size();
   // (C2) batch, channels and the kernel's axes.
-  if (x.size() != spatial + 2) return violates("(C2) a window of {} axes over an operand of rank {}", spatial, x.size());
+  if (x.size() != spatial + 2)
+    return violates("(C2) a window of {} axes over an operand of rank {}", spatial, x.size());
   const auto positive = [&](const std::vector<int64_t>& values) {
     return values.size() == spatial && std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 1; });
   };

@@ -14,7 +14,8 @@ Result<TensorType> infer_regions(InferContext& ctx, int64_t columns, int64_t hei
   STROP_ASSIGN(const TensorType rois, ctx.tensor(1));
   // (C1) one floating type.
   if (!is_float(x.dtype) || rois.dtype != x.dtype) {
-    return violates("(C1) x is {}, the regions {}: one floating type is needed", to_string(x.dtype), to_string(rois.dtype));
+    return violates("(C1) x is {}, the regions {}: one floating type is needed", to_string(x.dtype),
+                    to_string(rois.dtype));
   }
   // (C2) ranks and columns.
   if ((x.has_rank() && x.rank() != 4) || (rois.has_rank() && rois.rank() != 2)) {
@@ -25,8 +26,8 @@ Result<TensorType> infer_regions(InferContext& ctx, int64_t columns, int64_t hei
   }
   // (C3) bins.
   if (height < 1 || width < 1) return violates("(C3) a result of {} x {} bins", height, width);
-  const Dims dims = {rois.has_rank() ? rois.dim(0) : ctx.unbacked(), x.has_rank() ? x.dim(1) : ctx.unbacked(), Dim(height),
-                     Dim(width)};
+  const Dims dims = {rois.has_rank() ? rois.dim(0) : ctx.unbacked(), x.has_rank() ? x.dim(1) : ctx.unbacked(),
+                     Dim(height), Dim(width)};
   STROP_TRY(check_sizes(dims));
   return TensorType{x.dtype, dims, {}};
 }
@@ -51,7 +52,8 @@ Result<void> infer_max_roi_pool(InferContext& ctx) {
   return {};
 }
 
-// Pixels [begin, end) of bin `bin` of `bins` along an axis, for a region that starts at `start` and has `length` pixels.
+// Pixels [begin, end) of bin `bin` of `bins` along an axis, for a region that starts at `start` and has `length`
+// pixels.
 struct Span {
   int64_t begin = 0;
   int64_t end = 0;
@@ -85,11 +87,13 @@ Result<void> evaluate_max_roi_pool(EvalContext& ctx) {
   for (int64_t r = 0; r < count; ++r) {
     const double* roi = rois.data() + r * 5;
     const auto image_number = static_cast<int64_t>(roi[0]);
-    if (!(roi[0] >= 0 && roi[0] < static_cast<double>(x.dim(0)))) return bad_data("MaxRoiPool: region {} is of image {}", r, roi[0]);
+    if (!(roi[0] >= 0 && roi[0] < static_cast<double>(x.dim(0))))
+      return bad_data("MaxRoiPool: region {} is of image {}", r, roi[0]);
     std::array<int64_t, 4> corner{};
     for (size_t i = 0; i < 4; ++i) {
       const double scaled = std::round(roi[1 + i] * attrs.spatial_scale);
-      if (!(std::abs(scaled) <= kFarthest)) return bad_data("MaxRoiPool: region {} has the coordinate {}", r, roi[1 + i]);
+      if (!(std::abs(scaled) <= kFarthest))
+        return bad_data("MaxRoiPool: region {} has the coordinate {}", r, roi[1 + i]);
       corner[i] = static_cast<int64_t>(scaled);
     }
     const Planes image = image_of(x, values, image_number);
@@ -206,7 +210,8 @@ Result<void> evaluate_roi_align(EvalContext& ctx) {
     STROP_ASSIGN(const SampledAxis rows, sample_axis(attrs, {roi[1], roi[3]}, attrs.height, image.height));
     STROP_ASSIGN(const SampledAxis columns, sample_axis(attrs, {roi[0], roi[2]}, attrs.width, image.width));
     const auto bin_of = [](const SampledAxis& axis, int64_t bin) {
-      return std::span(axis.samples).subspan(static_cast<size_t>(bin * axis.per_bin), static_cast<size_t>(axis.per_bin));
+      return std::span(axis.samples)
+          .subspan(static_cast<size_t>(bin * axis.per_bin), static_cast<size_t>(axis.per_bin));
     };
     for (int64_t c = 0; c < image.channels; ++c) {
       for (int64_t h = 0; h < attrs.height; ++h) {
@@ -220,10 +225,15 @@ Result<void> evaluate_roi_align(EvalContext& ctx) {
   return {};
 }
 
-Tensor f32(std::vector<int64_t> dims, const std::vector<double>& values) { return store_f64(DType::F32, std::move(dims), values); }
+Tensor f32(std::vector<int64_t> dims, const std::vector<double>& values) {
+  return store_f64(DType::F32, std::move(dims), values);
+}
 
 std::vector<WorkedCase> max_roi_pool_cases() {
-  return {{"two_regions_f32", MaxRoiPoolAttrs{3, 2, 0.5}, {Type(DType::F32, {2, 3, 10, 12}), Type(DType::F32, {2, 5})}, 1,
+  return {{"two_regions_f32",
+           MaxRoiPoolAttrs{3, 2, 0.5},
+           {Type(DType::F32, {2, 3, 10, 12}), Type(DType::F32, {2, 5})},
+           1,
            {{1, f32({2, 5}, {0, 2, 2, 15, 11, 1, 0, 4, 30, 8})}}}};
 }
 
@@ -231,8 +241,9 @@ std::vector<WorkedCase> roi_align_cases() {
   const std::vector<Type> types = {Type(DType::F32, {2, 3, 10, 12}), Type(DType::F32, {2, 4}), Type(DType::I64, {2})};
   const Tensor rois = f32({2, 4}, {2, 2, 15, 11, 0, 4, 30, 8});
   const Tensor images = Tensor::of_i64({1, 0});
-  return {{"average_f32", RoiAlignAttrs{RoiAlignMode::Average, 3, 2, 2, 0.5, true}, types, 1, {{1, rois}, {2, images}}},
-          {"max_adaptive_f32", RoiAlignAttrs{RoiAlignMode::Max, 2, 4, 0, 0.5, false}, types, 1, {{1, rois}, {2, images}}}};
+  return {
+      {"average_f32", RoiAlignAttrs{RoiAlignMode::Average, 3, 2, 2, 0.5, true}, types, 1, {{1, rois}, {2, images}}},
+      {"max_adaptive_f32", RoiAlignAttrs{RoiAlignMode::Max, 2, 4, 0, 0.5, false}, types, 1, {{1, rois}, {2, images}}}};
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace {
 Result<Dims> pooled_from(const MaxUnpoolAttrs& attrs, const Dims& x) {
   const size_t spatial = attrs.kernel.size();
   // (C2) the rank is the kernel's.
-  if (x.size() != spatial + 2) return violates("(C2) a window of {} axes over an operand of rank {}", spatial, x.size());
+  if (x.size() != spatial + 2)
+    return violates("(C2) a window of {} axes over an operand of rank {}", spatial, x.size());
   // (C3) attributes fit.
   if (attrs.strides.size() != spatial || attrs.pads.size() != 2 * spatial) {
     return violates("(C3) strides or pads do not fit {} spatial axes", spatial);
@@ -43,7 +44,8 @@ Result<void> infer_max_unpool(InferContext& ctx) {
   if (!given) {
     dims = unbacked_dims(ctx, x.rank());
   } else if (!given->empty()) {
-    if (given->size() != x.dims().size()) return violates("(C4) output_shape has {} axes, not {}", given->size(), x.rank());
+    if (given->size() != x.dims().size())
+      return violates("(C4) output_shape has {} axes, not {}", given->size(), x.rank());
     STROP_TRY(check_sizes(*given));
     dims = *given;
   }
@@ -71,7 +73,8 @@ Result<void> evaluate_max_unpool(EvalContext& ctx) {
     int64_t to = 0;
     for (size_t axis = counted.size(); axis-- > 0; rest /= counted[axis]) {
       const int64_t at = rest % counted[axis];
-      if (at >= dims[axis]) return bad_data("MaxUnpool: index {} is outside output_shape {}", indices[i], to_string(to_dims(dims)));
+      if (at >= dims[axis])
+        return bad_data("MaxUnpool: index {} is outside output_shape {}", indices[i], to_string(to_dims(dims)));
       to += at * strides[axis];
     }
     copy_elements(result, to, x, static_cast<int64_t>(i), 1);

@@ -15,12 +15,12 @@ enum class PoolKind : uint8_t {
 template <>
 inline constexpr auto kEnumNames<PoolKind> = std::to_array<std::string_view>({"max", "average", "lp"});
 
-/// Operand x [N, C, spatial…], or [N, spatial…, C] with channels_last; any number of spatial axes. Vectors have one entry
-/// per spatial axis; pads are all beginnings, then all ends, and may be symbolic. With ceil_mode a last window may reach
-/// beyond the padded operand, but starts inside it or its leading padding.
-/// Result 0 has x's dtype and layout. Result 1 (Max only) is i64 of the same shape: where the maximum (the first in
-/// row-major order) is among x's elements, counted in the order [N, C, spatial…] whatever the layout, with the spatial
-/// axes in reverse order if column_major_indices; -1 for an empty window.
+/// Operand x [N, C, spatial…], or [N, spatial…, C] with channels_last; any number of spatial axes. Vectors have one
+/// entry per spatial axis; pads are all beginnings, then all ends, and may be symbolic. With ceil_mode a last window
+/// may reach beyond the padded operand, but starts inside it or its leading padding. Result 0 has x's dtype and layout.
+/// Result 1 (Max only) is i64 of the same shape: where the maximum (the first in row-major order) is among x's
+/// elements, counted in the order [N, C, spatial…] whatever the layout, with the spatial axes in reverse order if
+/// column_major_indices; -1 for an empty window.
 struct PoolAttrs {
   PoolKind kind = PoolKind::Max;
   std::vector<int64_t> kernel;
@@ -56,9 +56,9 @@ PoolTaps pool_taps(const PoolAttrs& attrs, size_t axis, int64_t size, int64_t po
 
 std::vector<WorkedCase> pool_cases();
 
-/// The reverse of max pooling: x's elements at the places that `indices` (same shape, i64) say, zeros elsewhere. Indices
-/// count the elements of [N, C, (size - 1) * stride + kernel - pads per axis]; `output_shape` (late-able; empty: that
-/// shape) may be larger or smaller, the elements keep their coordinates.
+/// The reverse of max pooling: x's elements at the places that `indices` (same shape, i64) say, zeros elsewhere.
+/// Indices count the elements of [N, C, (size - 1) * stride + kernel - pads per axis]; `output_shape` (late-able;
+/// empty: that shape) may be larger or smaller, the elements keep their coordinates.
 struct MaxUnpoolAttrs {
   std::vector<int64_t> kernel;
   std::vector<int64_t> strides;
@@ -70,8 +70,9 @@ struct MaxUnpoolAttrs {
 };
 extern const Operator kMaxUnpool;
 
-/// Operands x [N, C, H, W] and rois [R, 5]: image, x1, y1, x2, y2 (inclusive), multiplied by spatial_scale and rounded to
-/// whole pixels. Result [R, C, height, width]: each region divided into bins, the maximum of each; 0 for an empty bin.
+/// Operands x [N, C, H, W] and rois [R, 5]: image, x1, y1, x2, y2 (inclusive), multiplied by spatial_scale and rounded
+/// to whole pixels. Result [R, C, height, width]: each region divided into bins, the maximum of each; 0 for an empty
+/// bin.
 struct MaxRoiPoolAttrs {
   int64_t height = 1;
   int64_t width = 1;
@@ -89,10 +90,10 @@ enum class RoiAlignMode : uint8_t {
 template <>
 inline constexpr auto kEnumNames<RoiAlignMode> = std::to_array<std::string_view>({"avg", "max"});
 
-/// Operands x [N, C, H, W], rois [R, 4] (x1, y1, x2, y2, multiplied by spatial_scale), the image of each [R] (integers).
-/// Result [R, C, height, width]: each bin sampled bilinearly at sampling_ratio² points (0: as many as it has pixels,
-/// rounded up). With half_pixel coordinates are shifted by -0.5; without, regions are at least one pixel large.
-/// Source: "Mask R-CNN" (He et al., 2017), with the border rules of the ONNX operator.
+/// Operands x [N, C, H, W], rois [R, 4] (x1, y1, x2, y2, multiplied by spatial_scale), the image of each [R]
+/// (integers). Result [R, C, height, width]: each bin sampled bilinearly at sampling_ratio² points (0: as many as it
+/// has pixels, rounded up). With half_pixel coordinates are shifted by -0.5; without, regions are at least one pixel
+/// large. Source: "Mask R-CNN" (He et al., 2017), with the border rules of the ONNX operator.
 struct RoiAlignAttrs {
   RoiAlignMode mode = RoiAlignMode::Average;
   int64_t height = 1;
@@ -100,11 +101,10 @@ struct RoiAlignAttrs {
   int64_t sampling_ratio = 0;
   double spatial_scale = 1;
   bool half_pixel = true;
-  static constexpr auto fields =
-      std::make_tuple(field("mode", &RoiAlignAttrs::mode), field("height", &RoiAlignAttrs::height),
-                      field("width", &RoiAlignAttrs::width), field("sampling_ratio", &RoiAlignAttrs::sampling_ratio),
-                      field("spatial_scale", &RoiAlignAttrs::spatial_scale),
-                      field("half_pixel", &RoiAlignAttrs::half_pixel));
+  static constexpr auto fields = std::make_tuple(
+      field("mode", &RoiAlignAttrs::mode), field("height", &RoiAlignAttrs::height),
+      field("width", &RoiAlignAttrs::width), field("sampling_ratio", &RoiAlignAttrs::sampling_ratio),
+      field("spatial_scale", &RoiAlignAttrs::spatial_scale), field("half_pixel", &RoiAlignAttrs::half_pixel));
 };
 extern const Operator kRoiAlign;
 

@@ -1,5 +1,5 @@
-// Reduce on the CPU, line by line: a line is the last run of axes that are all reduced or all kept. Reduced lines become
-// numbers (rows), kept lines are joined elementwise (columns); both over a table of the lines of each group.
+// Reduce on the CPU, line by line: a line is the last run of axes that are all reduced or all kept. Reduced lines
+// become numbers (rows), kept lines are joined elementwise (columns); both over a table of the lines of each group.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,10 +19,10 @@ using tactics::LaunchArgs;
 using tactics::LineProgram;
 using tactics::Problem;
 
-constexpr int64_t kTaskElements = 8192;   // less is not worth another thread
-constexpr int64_t kPiece = 8192;          // of a long row: what is reduced at once
+constexpr int64_t kTaskElements = 8192;  // less is not worth another thread
+constexpr int64_t kPiece = 8192;         // of a long row: what is reduced at once
 constexpr int64_t kColumnTile = 256;
-constexpr int64_t kSegment = 128;         // lines that are joined in fp32 before they join a total in double
+constexpr int64_t kSegment = 128;  // lines that are joined in fp32 before they join a total in double
 
 RowOp row_op(ReduceKind kind) {
   switch (kind) {
@@ -76,10 +76,12 @@ std::optional<std::string> why_not(const Problem& problem) {
   const auto lines = lines_of(attrs, x.dims());
   if (!lines) return "the axes are not known, or the operand is a scalar";
   const FusedPrograms programs = attrs.programs();
-  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, lines->axes, programs.prologue_first()})) return reason;
+  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, lines->axes, programs.prologue_first()}))
+    return reason;
   if (attrs.epilogue.empty()) return std::nullopt;
   if (problem.out().rank() == 0) return "a program on a scalar";
-  return tactics::line_program_why_not(problem, {attrs.epilogue, f32_like(problem.out()), 1, programs.epilogue_first()});
+  return tactics::line_program_why_not(problem,
+                                       {attrs.epilogue, f32_like(problem.out()), 1, programs.epilogue_first()});
 }
 
 // Line numbers, relative to a group's first, of all coordinates along leading axes that `chosen` marks.
@@ -104,11 +106,11 @@ class ReduceLaunch final : public tactics::Launch {
   ReduceKind kind = ReduceKind::Sum;
   RowOp op = RowOp::Sum;
   bool rows = false;
-  int64_t length = 0;                // of a line
-  std::vector<int64_t> groups;       // the first line of each group
-  std::vector<int64_t> members;      // the lines of a group, relative to the first
-  int64_t element_bytes = 4;         // of operand 0
-  int64_t epilogue_length = 1;       // of a line of the result
+  int64_t length = 0;            // of a line
+  std::vector<int64_t> groups;   // the first line of each group
+  std::vector<int64_t> members;  // the lines of a group, relative to the first
+  int64_t element_bytes = 4;     // of operand 0
+  int64_t epilogue_length = 1;   // of a line of the result
   int64_t results = 0;
   int threads = 1;
   LineProgram prologue, epilogue;
@@ -184,7 +186,8 @@ class ReduceLaunch final : public tactics::Launch {
 
   void run_split(const LaunchArgs& args) const {
     auto* scratch = static_cast<std::byte*>(args.workspace);
-    auto* partials = reinterpret_cast<double*>(scratch + (prologue.empty() ? 0 : threads * kPiece * static_cast<int64_t>(sizeof(float))));
+    auto* partials = reinterpret_cast<double*>(
+        scratch + (prologue.empty() ? 0 : threads * kPiece * static_cast<int64_t>(sizeof(float))));
     const int64_t per_group = member_count() * pieces();
     const auto all_pieces = [&](RowOp with, const float* shifts) {
       parallel_for(args.threads, results * per_group, 1, [&](int64_t begin, int64_t end, int worker) {
@@ -215,12 +218,13 @@ class ReduceLaunch final : public tactics::Launch {
     const int64_t tiles = (length + kColumnTile - 1) / kColumnTile;
     const int64_t tile_elements = std::min(length, kColumnTile) * member_count();
     const int64_t grain = std::max<int64_t>(kTaskElements / std::max<int64_t>(tile_elements, 1), 1);
-    parallel_for(args.threads, static_cast<int64_t>(groups.size()) * tiles, grain, [&](int64_t begin, int64_t end, int worker) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t column = i % tiles * kColumnTile;
-        reduce_tile(args, i / tiles, column, std::min(kColumnTile, length - column), worker);
-      }
-    });
+    parallel_for(args.threads, static_cast<int64_t>(groups.size()) * tiles, grain,
+                 [&](int64_t begin, int64_t end, int worker) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t column = i % tiles * kColumnTile;
+                     reduce_tile(args, i / tiles, column, std::min(kColumnTile, length - column), worker);
+                   }
+                 });
   }
 
   void reduce_tile(const LaunchArgs& args, int64_t group, int64_t column, int64_t count, int worker) const {
@@ -229,19 +233,22 @@ class ReduceLaunch final : public tactics::Launch {
     const bool shifted = kind == ReduceKind::LogSumExp;
     if (shifted) {
       join_lines(args, RowOp::Max, nullptr, {group, column, count}, worker, total.data());
-      for (int64_t i = 0; i < count; ++i) shift[static_cast<size_t>(i)] = static_cast<float>(total[static_cast<size_t>(i)]);
+      for (int64_t i = 0; i < count; ++i)
+        shift[static_cast<size_t>(i)] = static_cast<float>(total[static_cast<size_t>(i)]);
     }
     join_lines(args, op, shifted ? shift.data() : nullptr, {group, column, count}, worker, total.data());
     float* y = args.outputs[0].as<float>() + group * length + column;
     for (int64_t i = 0; i < count; ++i) {
-      y[i] = static_cast<float>(finish(total[static_cast<size_t>(i)], static_cast<double>(shift[static_cast<size_t>(i)])));
+      y[i] =
+          static_cast<float>(finish(total[static_cast<size_t>(i)], static_cast<double>(shift[static_cast<size_t>(i)])));
     }
   }
 
   struct Tile {
     int64_t group, column, count;
   };
-  void join_lines(const LaunchArgs& args, RowOp with, const float* shift, const Tile& tile, int worker, double* total) const {
+  void join_lines(const LaunchArgs& args, RowOp with, const float* shift, const Tile& tile, int worker,
+                  double* total) const {
     const int64_t first_line = groups[static_cast<size_t>(tile.group)];
     const auto start = static_cast<float>(kernels::identity(with));
     std::fill_n(total, tile.count, kernels::identity(with));
@@ -263,13 +270,14 @@ class ReduceLaunch final : public tactics::Launch {
     // One long line is cut; many short ones are shared out.
     const int64_t part = std::min(epilogue_length, kPiece);
     const int64_t parts = (epilogue_length + part - 1) / part;
-    parallel_for(args.threads, lines * parts, std::max<int64_t>(kTaskElements / part, 1), [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i % parts * part;
-        float* y = args.outputs[0].as<float>() + i / parts * epilogue_length + first;
-        epilogue.run(args, {i / parts, first, std::min(part, epilogue_length - first), y, y});
-      }
-    });
+    parallel_for(args.threads, lines * parts, std::max<int64_t>(kTaskElements / part, 1),
+                 [&](int64_t begin, int64_t end, int) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t first = i % parts * part;
+                     float* y = args.outputs[0].as<float>() + i / parts * epilogue_length + first;
+                     epilogue.run(args, {i / parts, first, std::min(part, epilogue_length - first), y, y});
+                   }
+                 });
   }
 };
 
@@ -283,7 +291,8 @@ Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& arg
   const FusedPrograms programs = attrs.programs();
   // Sizes that turned out to be 1 may have made the line wider than the one that why_not saw.
   const auto fits = [&] {
-    return !tactics::line_program_why_not(problem, {attrs.prologue, problem.in(0), lines.axes, programs.prologue_first()});
+    return !tactics::line_program_why_not(problem,
+                                          {attrs.prologue, problem.in(0), lines.axes, programs.prologue_first()});
   };
   while (lines.axes > 1 && !fits()) --lines.axes;
   auto launch = std::make_unique<ReduceLaunch>();

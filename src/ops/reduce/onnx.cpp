@@ -34,7 +34,8 @@ Result<void> import_reduce(NodeContext& ctx) {
     attrs.axes = to_dims(*axes);
     return emit_reduce(ctx, std::move(attrs));
   }
-  STROP_ASSIGN(const ValueId output, ctx.emit(kReduce, std::move(attrs), {ctx.input(0), ctx.input(1)}, {.late = {{"axes", 1}}}));
+  STROP_ASSIGN(const ValueId output,
+               ctx.emit(kReduce, std::move(attrs), {ctx.input(0), ctx.input(1)}, {.late = {{"axes", 1}}}));
   return ctx.set_output(0, output);
 }
 

@@ -78,7 +78,9 @@ double reduce_numbers(ReduceKind kind, const Group<double>& group) {
   return product;
 }
 
-int64_t least_integer(DType dtype) { return is_signed_integer(dtype) ? -1 - (INT64_MAX >> (64 - bit_width(dtype))) : 0; }
+int64_t least_integer(DType dtype) {
+  return is_signed_integer(dtype) ? -1 - (INT64_MAX >> (64 - bit_width(dtype))) : 0;
+}
 uint64_t greatest_integer(DType dtype) {
   if (dtype == DType::Bool) return 1;
   return UINT64_MAX >> (64 - bit_width(dtype) + (is_signed_integer(dtype) ? 1 : 0));
@@ -92,7 +94,8 @@ uint64_t reduce_integers(ReduceKind kind, DType dtype, const Group<uint64_t>& gr
   switch (kind) {
     case ReduceKind::Sum: return group.sum(itself);
     case ReduceKind::Mean: return count == 0 ? 0 : static_cast<uint64_t>(static_cast<T>(group.sum(itself)) / count);
-    case ReduceKind::L1: return group.sum([](uint64_t x) { return std::is_signed_v<T> && static_cast<T>(x) < 0 ? 0 - x : x; });
+    case ReduceKind::L1:
+      return group.sum([](uint64_t x) { return std::is_signed_v<T> && static_cast<T>(x) < 0 ? 0 - x : x; });
     case ReduceKind::SumSquare: return group.sum([](uint64_t x) { return x * x; });
     case ReduceKind::Prod: {
       uint64_t product = 1;

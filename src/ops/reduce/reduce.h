@@ -8,13 +8,13 @@
 
 namespace strop::ops {
 
-/// What becomes of the elements x of one group. Empty groups: Sum, L1, L2, SumSquare 0; Prod 1; Mean NaN (0 for integers);
-/// LogSum and LogSumExp -inf; Max and Min the identity: -inf and inf, or the least and greatest integer.
+/// What becomes of the elements x of one group. Empty groups: Sum, L1, L2, SumSquare 0; Prod 1; Mean NaN (0 for
+/// integers); LogSum and LogSumExp -inf; Max and Min the identity: -inf and inf, or the least and greatest integer.
 enum class ReduceKind : uint8_t {
   Sum,
-  Mean,       ///< for integers truncated
-  Max,        ///< NaN if any is
-  Min,        ///< NaN if any is
+  Mean,  ///< for integers truncated
+  Max,   ///< NaN if any is
+  Min,   ///< NaN if any is
   Prod,
   L1,         ///< sum of |x|
   L2,         ///< square root of the sum of x²
@@ -23,12 +23,13 @@ enum class ReduceKind : uint8_t {
   SumSquare,
 };
 template <>
-inline constexpr auto kEnumNames<ReduceKind> = std::to_array<std::string_view>(
-    {"sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"});
+inline constexpr auto kEnumNames<ReduceKind> = std::to_array<std::string_view>({"sum", "mean", "max", "min", "prod",
+                                                                                "l1", "l2", "log_sum", "log_sum_exp",
+                                                                                "sum_square"});
 
-/// Reduces operand 0 over `axes` (late-able). No axes: all of them, or with all_if_empty false each element is a group of
-/// its own. The reduced axes stay as size 1 with keep_dims. Integers are summed and multiplied modulo 2^n; bool has Max
-/// and Min. Prologue and epilogue as fused.h has them.
+/// Reduces operand 0 over `axes` (late-able). No axes: all of them, or with all_if_empty false each element is a group
+/// of its own. The reduced axes stay as size 1 with keep_dims. Integers are summed and multiplied modulo 2^n; bool has
+/// Max and Min. Prologue and epilogue as fused.h has them.
 struct ReduceAttrs {
   ReduceKind kind = ReduceKind::Sum;
   Dims axes;
@@ -51,8 +52,8 @@ Result<std::vector<bool>> reduced_axes(const std::vector<int64_t>& axes, bool al
 /// The dimensions that remain.
 Dims remaining_dims(const Dims& dims, const std::vector<bool>& reduced, bool keep_dims);
 
-/// The meaning of Reduce, without its programs: `input` reduced over the axes that `reduced` marks, not rounded yet. `dims`
-/// are those of the result.
+/// The meaning of Reduce, without its programs: `input` reduced over the axes that `reduced` marks, not rounded yet.
+/// `dims` are those of the result.
 ReferenceSums evaluate_reduction(ReduceKind kind, const Tensor& input, const std::vector<bool>& reduced,
                                  std::vector<int64_t> dims, Threads& threads);
 

@@ -35,7 +35,8 @@ TEST(Reduce, EveryKind) {
   EXPECT_EQ(run(kReduce, over(ReduceKind::SumSquare, {1}), {x}), "f32[1, 1] 25");
   EXPECT_EQ(run(kReduce, over(ReduceKind::LogSum, {1}), {f32({1, 2}, {0.25, 0.75})}), "f32[1, 1] 0");
   // Equal elements: log(2 e^1000) = 1000 + log 2, rounded to f32.
-  EXPECT_EQ(run(kReduce, over(ReduceKind::LogSumExp, {1}), {f32({1, 2}, {1000, 1000})}), "f32[1, 1] 1000.6931762695312");
+  EXPECT_EQ(run(kReduce, over(ReduceKind::LogSumExp, {1}), {f32({1, 2}, {1000, 1000})}),
+            "f32[1, 1] 1000.6931762695312");
 }
 
 TEST(Reduce, Axes) {
@@ -59,11 +60,13 @@ TEST(Reduce, EmptyGroups) {
 }
 
 TEST(Reduce, IntegersAreExact) {
-  EXPECT_EQ(run(kReduce, over(ReduceKind::Sum, {0}), {store_i64(DType::I8, {3}, std::vector<int64_t>{100, 100, 1})}), "i8[1] -55");
+  EXPECT_EQ(run(kReduce, over(ReduceKind::Sum, {0}), {store_i64(DType::I8, {3}, std::vector<int64_t>{100, 100, 1})}),
+            "i8[1] -55");
   EXPECT_EQ(run(kReduce, over(ReduceKind::Mean, {0}), {i64({2}, {-3, 0})}), "i64[1] -1");
   EXPECT_EQ(run(kReduce, over(ReduceKind::L1, {0}), {i64({2}, {-3, 4})}), "i64[1] 7");
   EXPECT_EQ(run(kReduce, over(ReduceKind::L2, {0}), {i64({2}, {-3, 4})}), "i64[1] 5");
-  EXPECT_EQ(run(kReduce, over(ReduceKind::Max, {0}), {store_i64(DType::Bool, {2}, std::vector<int64_t>{0, 1})}), "bool[1] 1");
+  EXPECT_EQ(run(kReduce, over(ReduceKind::Max, {0}), {store_i64(DType::Bool, {2}, std::vector<int64_t>{0, 1})}),
+            "bool[1] 1");
   EXPECT_EQ(run(kReduce, over(ReduceKind::Max, {0}), {store_i64(DType::U64, {2}, std::vector<int64_t>{-1, 1})}),
             "u64[1] 1.8446744073709552e+19");
 }
@@ -88,8 +91,10 @@ TEST(Reduce, LateAxes) {
   const std::vector<Type> types = {Type(DType::F32, {s, 4}), Type(DType::I64, {1})};
   EXPECT_EQ(infer(kReduce, over(ReduceKind::Sum, {}), types, {late}), "f32[?.0, ?.1]");
   EXPECT_EQ(infer(kReduce, over(ReduceKind::Sum, {}, false), types, {late}), "f32[?.0]");
-  EXPECT_EQ(infer(kReduce, over(ReduceKind::Sum, {}, false), {types[0], Type(DType::I64, {Dim::symbol("n")})}, {late}), "f32[*]");
-  EXPECT_EQ(run(kReduce, over(ReduceKind::Sum, {}, false), {counting({2, 2}), Tensor::of_i64({0})}, 1, late), "f32[2] 2 4");
+  EXPECT_EQ(infer(kReduce, over(ReduceKind::Sum, {}, false), {types[0], Type(DType::I64, {Dim::symbol("n")})}, {late}),
+            "f32[*]");
+  EXPECT_EQ(run(kReduce, over(ReduceKind::Sum, {}, false), {counting({2, 2}), Tensor::of_i64({0})}, 1, late),
+            "f32[2] 2 4");
 }
 
 TEST(Reduce, KnownContents) {
@@ -105,7 +110,9 @@ TEST(Reduce, Programs) {
   const int32_t sum = attrs.epilogue.add_input(0, DType::F32);
   attrs.epilogue.outputs = {attrs.epilogue.add(Fn::Sub, {sum, attrs.epilogue.add_input(1, DType::F32)})};
   EXPECT_EQ(run(kReduce, attrs, {counting({2, 2}), f32({2}, {10, 20}), f32({1}, {1})}), "f32[2] 19 79");
-  EXPECT_EQ(infer(kReduce, attrs, {Type(DType::F32, {2, 2}), Type(DType::F32, {3}), Type(DType::F32, {1})}).substr(0, 6), "error:");
+  EXPECT_EQ(
+      infer(kReduce, attrs, {Type(DType::F32, {2, 2}), Type(DType::F32, {3}), Type(DType::F32, {1})}).substr(0, 6),
+      "error:");
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ std::optional<std::string> why_not(const Problem& problem) {
 }
 
 kernels::ResizeTable table_of(const ResizePlan& plan, int64_t axis, int64_t size) {
-  const auto found = std::find_if(plan.axes.begin(), plan.axes.end(), [&](const ResizeAxis& each) { return static_cast<int64_t>(each.axis) == axis; });
+  const auto found = std::find_if(plan.axes.begin(), plan.axes.end(),
+                                  [&](const ResizeAxis& each) { return static_cast<int64_t>(each.axis) == axis; });
   kernels::ResizeTable table;
   if (found == plan.axes.end()) {
     table.in = table.out = size;
@@ -66,7 +67,8 @@ class ResizeLaunch final : public tactics::Launch {
   int64_t scratch_bytes = 0;
   int64_t workspace_bytes() const override { return scratch_bytes; }
   Result<void> run(const tactics::LaunchArgs& args) const override {
-    kernels::resize(problem, args.inputs[0].as<const float>(), args.outputs[0].as<float>(), args.workspace, args.threads);
+    kernels::resize(problem, args.inputs[0].as<const float>(), args.outputs[0].as<float>(), args.workspace,
+                    args.threads);
     return {};
   }
 };

@@ -103,7 +103,8 @@ class ResizeNode {
 Result<void> import_upsample(NodeContext& ctx) {
   ResizeNode node(ctx);
   STROP_ASSIGN(const std::string mode, ctx.attr_string("mode", "nearest"));
-  if (mode != "nearest" && mode != "linear" && mode != "bilinear") return ctx.invalid("mode '{}' is neither nearest nor linear", mode);
+  if (mode != "nearest" && mode != "linear" && mode != "bilinear")
+    return ctx.invalid("mode '{}' is neither nearest nor linear", mode);
   node.attrs.mode = mode == "nearest" ? ResizeMode::Nearest : ResizeMode::Linear;
   node.attrs.coordinates = ResizeCoordinates::Asymmetric;
   node.attrs.rounding = ResizeRounding::Floor;
@@ -148,12 +149,9 @@ Result<void> import_resize(NodeContext& ctx) {
 
 std::span<const onnx::Importer> resize_importers() {
   static constexpr std::array kImporters = {
-      onnx::Importer{"Upsample", import_upsample, 7, 9},
-      onnx::Importer{"Resize", import_upsample, 10, 10},
-      onnx::Importer{"Resize", import_resize, 11},
-      onnx::Importer{"GridSample", import_grid_sample, 16},
-      onnx::Importer{"AffineGrid", import_affine_grid, 20},
-      onnx::Importer{"Col2Im", import_col2im, 18},
+      onnx::Importer{"Upsample", import_upsample, 7, 9},    onnx::Importer{"Resize", import_upsample, 10, 10},
+      onnx::Importer{"Resize", import_resize, 11},          onnx::Importer{"GridSample", import_grid_sample, 16},
+      onnx::Importer{"AffineGrid", import_affine_grid, 20}, onnx::Importer{"Col2Im", import_col2im, 18},
       onnx::Importer{"DeformConv", import_deform_conv, 19},
   };
   return kImporters;

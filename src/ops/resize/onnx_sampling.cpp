@@ -56,7 +56,8 @@ Result<void> import_affine_grid(NodeContext& ctx) {
   if (!ctx.has_input(1)) return ctx.invalid("the size is missing");
   Operands operands{{ctx.input(0)}, {}};
   operands.take(ctx, 1, "size", attrs.size);
-  STROP_ASSIGN(const ValueId result, ctx.emit(kAffineGrid, std::move(attrs), std::move(operands.values), std::move(operands.extras)));
+  STROP_ASSIGN(const ValueId result,
+               ctx.emit(kAffineGrid, std::move(attrs), std::move(operands.values), std::move(operands.extras)));
   return ctx.set_output(0, result);
 }
 
@@ -69,7 +70,8 @@ Result<void> import_col2im(NodeContext& ctx) {
   Operands operands{{ctx.input(0)}, {}};
   operands.take(ctx, 1, "image", attrs.image);
   operands.take(ctx, 2, "block", attrs.block);
-  STROP_ASSIGN(const ValueId result, ctx.emit(kCol2Im, std::move(attrs), std::move(operands.values), std::move(operands.extras)));
+  STROP_ASSIGN(const ValueId result,
+               ctx.emit(kCol2Im, std::move(attrs), std::move(operands.values), std::move(operands.extras)));
   return ctx.set_output(0, result);
 }
 

@@ -26,7 +26,8 @@ Result<void> check_attributes(const InferContext& ctx, const TensorType& input) 
   const auto& attrs = ctx.attrs.as<ResizeAttrs>();
   // (C4) interpolation is for numbers.
   const bool numeric = is_float(input.dtype) || is_integer(input.dtype);
-  if (attrs.mode != ResizeMode::Nearest && !numeric) return violates("(C4) cannot interpolate {}", to_string(input.dtype));
+  if (attrs.mode != ResizeMode::Nearest && !numeric)
+    return violates("(C4) cannot interpolate {}", to_string(input.dtype));
   const bool by_scales = !attrs.scales.empty() || ctx.is_late("scales");
   const bool by_sizes = !attrs.sizes.empty() || ctx.is_late("sizes");
   const bool nothing = input.has_rank() && input.rank() == 0;

@@ -18,9 +18,11 @@ Result<Blocks> blocks_of(const Col2ImAttrs& attrs, size_t axes) {
   };
   Blocks blocks{filled(attrs.strides, axes, 1), filled(attrs.dilations, axes, 1), filled(attrs.pads, 2 * axes, 0)};
   const auto positive = [&](const std::vector<int64_t>& values) {
-    return values.size() == axes && std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 1 && v <= INT32_MAX; });
+    return values.size() == axes &&
+           std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 1 && v <= INT32_MAX; });
   };
-  const bool small = std::all_of(blocks.pads.begin(), blocks.pads.end(), [](int64_t v) { return std::abs(v) <= INT32_MAX; });
+  const bool small =
+      std::all_of(blocks.pads.begin(), blocks.pads.end(), [](int64_t v) { return std::abs(v) <= INT32_MAX; });
   // (C3) attributes fit.
   if (!positive(blocks.strides) || !positive(blocks.dilations) || blocks.pads.size() != 2 * axes || !small) {
     return violates("(C3) strides, dilations or pads do not fit {} axes", axes);
@@ -39,7 +41,8 @@ Result<void> infer_col2im(InferContext& ctx) {
   if (!axes) return ctx.outputs[0] = Type::unranked(x.dtype), Result<void>();
   const auto image = dims_field(ctx, "image", attrs.image);
   const auto block = dims_field(ctx, "block", attrs.block);
-  if (block && std::ssize(*block) != *axes) return violates("(C2) a block of {} axes in an image of {}", block->size(), *axes);
+  if (block && std::ssize(*block) != *axes)
+    return violates("(C2) a block of {} axes in an image of {}", block->size(), *axes);
   STROP_TRY(blocks_of(attrs, static_cast<size_t>(*axes)));
   if (block) STROP_TRY(check_sizes(*block));
   Dims dims;
@@ -62,13 +65,16 @@ Result<void> evaluate_col2im(EvalContext& ctx) {
   STROP_ASSIGN(const Blocks blocks, blocks_of(attrs, image.size()));
   std::vector<int64_t> positions;
   for (size_t i = 0; i < image.size(); ++i) {
-    if (block[i] < 1 || image[i] < 0) return bad_data("Col2Im: a block {} in an image {}", to_string(attrs.block), to_string(attrs.image));
-    const int64_t room = image[i] + blocks.pads[i] + blocks.pads[image.size() + i] - blocks.dilations[i] * (block[i] - 1) - 1;
+    if (block[i] < 1 || image[i] < 0)
+      return bad_data("Col2Im: a block {} in an image {}", to_string(attrs.block), to_string(attrs.image));
+    const int64_t room =
+        image[i] + blocks.pads[i] + blocks.pads[image.size() + i] - blocks.dilations[i] * (block[i] - 1) - 1;
     positions.push_back(room < 0 ? 0 : room / blocks.strides[i] + 1);
   }
   const int64_t taps = element_count(block);
   if (element_count(positions) != x.dim(2) || x.dim(1) % taps != 0) {
-    return bad_data("Col2Im: an operand {} for blocks of {} at {} places", to_string(x.type()), taps, element_count(positions));
+    return bad_data("Col2Im: an operand {} for blocks of {} at {} places", to_string(x.type()), taps,
+                    element_count(positions));
   }
   const int64_t channels = x.dim(1) / taps;
   std::vector<int64_t> dims = {x.dim(0), channels};
@@ -95,8 +101,9 @@ Result<void> evaluate_col2im(EvalContext& ctx) {
 }
 
 std::vector<WorkedCase> col2im_cases() {
-  return {{"strides_f32", Col2ImAttrs{{5, 5}, {3, 3}, {2, 2}, {}, {}}, {Type(DType::F32, {1, 9, 4})}},
-          {"pads_dilations_f32", Col2ImAttrs{{6, 6}, {2, 2}, {}, {1, 5}, {0, 1, 0, 1}}, {Type(DType::F32, {2, 8, 15})}}};
+  return {
+      {"strides_f32", Col2ImAttrs{{5, 5}, {3, 3}, {2, 2}, {}, {}}, {Type(DType::F32, {1, 9, 4})}},
+      {"pads_dilations_f32", Col2ImAttrs{{6, 6}, {2, 2}, {}, {1, 5}, {0, 1, 0, 1}}, {Type(DType::F32, {2, 8, 15})}}};
 }
 
 constexpr size_t kOffset = 2, kBias = 3, kMask = 4;
@@ -119,7 +126,8 @@ Result<void> infer_deform_conv(InferContext& ctx) {
   const auto& attrs = ctx.attrs.as<DeformConvAttrs>();
   // (C1) one floating type.
   if (!is_float(x.dtype) || w.dtype != x.dtype || offset.dtype != x.dtype) {
-    return violates("(C1) operands {}, {}, {}: one floating type is needed", to_string(x), to_string(w), to_string(offset));
+    return violates("(C1) operands {}, {}, {}: one floating type is needed", to_string(x), to_string(w),
+                    to_string(offset));
   }
   // (C2) two spatial axes.
   for (const TensorType* type : {&x, &w, &offset}) {
@@ -128,7 +136,8 @@ Result<void> infer_deform_conv(InferContext& ctx) {
   const auto positive = [](const std::vector<int64_t>& values) {
     return values.size() == 2 && values[0] >= 1 && values[1] >= 1;
   };
-  if (!positive(attrs.strides) || !positive(attrs.dilations) || attrs.pads.size() != 4 || attrs.group < 1 || attrs.offset_group < 1) {
+  if (!positive(attrs.strides) || !positive(attrs.dilations) || attrs.pads.size() != 4 || attrs.group < 1 ||
+      attrs.offset_group < 1) {
     return violates("(C3) strides, dilations, pads or groups do not fit two spatial axes");
   }
   if (!x.has_rank() || !w.has_rank()) return ctx.outputs[0] = Type::unranked(x.dtype), Result<void>();
@@ -149,13 +158,18 @@ struct DeformSizes {
 };
 
 Result<void> check_deform(EvalContext& ctx, const DeformConvAttrs& attrs, const DeformSizes& s) {
-  const bool grouped = s.channels == s.per_group * attrs.group && s.results % attrs.group == 0 && s.channels % attrs.offset_group == 0;
-  if (!grouped) return bad_data("DeformConv: {} channels and {} results in {} groups", s.channels, s.results, attrs.group);
+  const bool grouped =
+      s.channels == s.per_group * attrs.group && s.results % attrs.group == 0 && s.channels % attrs.offset_group == 0;
+  if (!grouped)
+    return bad_data("DeformConv: {} channels and {} results in {} groups", s.channels, s.results, attrs.group);
   const std::vector<int64_t> offsets = {s.batch, attrs.offset_group * s.taps() * 2, s.out_h, s.out_w};
-  if (ctx.in(kOffset).dims() != offsets) return bad_data("DeformConv: offsets {}, not {}", to_string(ctx.in(kOffset).type()), to_string(to_dims(offsets)));
-  if (ctx.has_input(kBias) && ctx.in(kBias).count() != s.results) return bad_data("DeformConv: {} biases for {} results", ctx.in(kBias).count(), s.results);
+  if (ctx.in(kOffset).dims() != offsets)
+    return bad_data("DeformConv: offsets {}, not {}", to_string(ctx.in(kOffset).type()), to_string(to_dims(offsets)));
+  if (ctx.has_input(kBias) && ctx.in(kBias).count() != s.results)
+    return bad_data("DeformConv: {} biases for {} results", ctx.in(kBias).count(), s.results);
   const std::vector<int64_t> masks = {s.batch, attrs.offset_group * s.taps(), s.out_h, s.out_w};
-  if (ctx.has_input(kMask) && ctx.in(kMask).dims() != masks) return bad_data("DeformConv: a mask {}, not {}", to_string(ctx.in(kMask).type()), to_string(to_dims(masks)));
+  if (ctx.has_input(kMask) && ctx.in(kMask).dims() != masks)
+    return bad_data("DeformConv: a mask {}, not {}", to_string(ctx.in(kMask).type()), to_string(to_dims(masks)));
   return {};
 }
 
@@ -182,7 +196,8 @@ Result<void> evaluate_deform_conv(EvalContext& ctx) {
   const Tensor& w = ctx.in(1);
   STROP_ASSIGN(const Dim out_h, deform_size(attrs, Dim(x.dim(2)), Dim(w.dim(2)), 0));
   STROP_ASSIGN(const Dim out_w, deform_size(attrs, Dim(x.dim(3)), Dim(w.dim(3)), 1));
-  const DeformSizes s{x.dim(0), x.dim(1), x.dim(2), x.dim(3), w.dim(0), w.dim(1), w.dim(2), w.dim(3), out_h.constant(), out_w.constant()};
+  const DeformSizes s{x.dim(0), x.dim(1), x.dim(2), x.dim(3),         w.dim(0),
+                      w.dim(1), w.dim(2), w.dim(3), out_h.constant(), out_w.constant()};
   STROP_TRY(check_deform(ctx, attrs, s));
   const auto values = load_f64(x), weights = load_f64(w), offsets = load_f64(ctx.in(kOffset));
   const auto bias = ctx.has_input(kBias) ? load_f64(ctx.in(kBias)) : std::vector<double>();
@@ -221,10 +236,13 @@ Result<void> evaluate_deform_conv(EvalContext& ctx) {
 std::vector<WorkedCase> deform_conv_cases() {
   const DeformConvAttrs plain{{1, 1}, {1, 1}, {1, 1, 1, 1}, 1, 1};
   const DeformConvAttrs grouped{{2, 1}, {1, 2}, {0, 1, 0, 1}, 2, 2};
-  return {{"plain_f32", plain, {Type(DType::F32, {1, 3, 5, 6}), Type(DType::F32, {4, 3, 3, 3}), Type(DType::F32, {1, 18, 5, 6})}},
-          {"grouped_mask_f32", grouped,
-           {Type(DType::F32, {2, 4, 6, 5}), Type(DType::F32, {6, 2, 2, 2}), Type(DType::F32, {2, 16, 3, 5}), Type(DType::F32, {6}),
-            Type(DType::F32, {2, 8, 3, 5})}}};
+  return {{"plain_f32",
+           plain,
+           {Type(DType::F32, {1, 3, 5, 6}), Type(DType::F32, {4, 3, 3, 3}), Type(DType::F32, {1, 18, 5, 6})}},
+          {"grouped_mask_f32",
+           grouped,
+           {Type(DType::F32, {2, 4, 6, 5}), Type(DType::F32, {6, 2, 2, 2}), Type(DType::F32, {2, 16, 3, 5}),
+            Type(DType::F32, {6}), Type(DType::F32, {2, 8, 3, 5})}}};
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ std::vector<GridTap> read_place(const std::vector<GridAxis>& axes, const std::ve
     axes[axis].read(place[axes.size() - 1 - axis], taps);
     std::vector<GridTap> next;
     for (const GridTap& before : all) {
-      for (const GridTap& tap : taps) next.push_back({before.index + tap.index * strides[axis], before.weight * tap.weight});
+      for (const GridTap& tap : taps)
+        next.push_back({before.index + tap.index * strides[axis], before.weight * tap.weight});
     }
     all = std::move(next);
   }

@@ -11,8 +11,8 @@ enum class ResizeMode : uint8_t { Nearest, Linear, Cubic };
 template <>
 inline constexpr auto kEnumNames<ResizeMode> = std::to_array<std::string_view>({"nearest", "linear", "cubic"});
 
-/// Which coordinate of the operand a coordinate x of the result falls on, along an axis of `in` elements whose result has
-/// `length` = scale * in (not rounded) and `out` elements.
+/// Which coordinate of the operand a coordinate x of the result falls on, along an axis of `in` elements whose result
+/// has `length` = scale * in (not rounded) and `out` elements.
 enum class ResizeCoordinates : uint8_t {
   HalfPixel,           ///< (x + 0.5) / scale - 0.5
   HalfPixelSymmetric,  ///< the same, moved so that the centres agree: + in / 2 * (1 - out / length)
@@ -23,9 +23,9 @@ enum class ResizeCoordinates : uint8_t {
   TfCropAndResize,     ///< AlignCorners on the part of the axis that `roi` names, its middle where length is 1
 };
 template <>
-inline constexpr auto kEnumNames<ResizeCoordinates> = std::to_array<std::string_view>(
-    {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-     "tf_crop_and_resize"});
+inline constexpr auto kEnumNames<ResizeCoordinates> =
+    std::to_array<std::string_view>({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                     "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"});
 
 enum class ResizeRounding : uint8_t { RoundPreferFloor, RoundPreferCeil, Floor, Ceil };
 template <>
@@ -39,8 +39,8 @@ enum class ResizePolicy : uint8_t {
   NotSmaller,  ///< one scale for all axes: the smallest with which every size is reached
 };
 template <>
-inline constexpr auto kEnumNames<ResizePolicy> =
-    std::to_array<std::string_view>({"stretch", "not_larger", "not_smaller"});
+inline constexpr auto kEnumNames<ResizePolicy> = std::to_array<std::string_view>({"stretch", "not_larger",
+                                                                                  "not_smaller"});
 
 /// Resizes `axes` (empty: all), either by `scales` (size floor(size * scale)) or to `sizes`, one per axis; the other is
 /// empty. scales, sizes and roi (starts, then ends, as fractions of the axes; TfCropAndResize only) are late-able. Axes
@@ -64,10 +64,10 @@ struct ResizeAttrs {
   bool channels_last = false;
   static constexpr auto fields = std::make_tuple(
       field("mode", &ResizeAttrs::mode), field("coordinates", &ResizeAttrs::coordinates),
-      field("rounding", &ResizeAttrs::rounding), field("policy", &ResizeAttrs::policy), field("axes", &ResizeAttrs::axes),
-      field("scales", &ResizeAttrs::scales), field("sizes", &ResizeAttrs::sizes), field("roi", &ResizeAttrs::roi),
-      field("antialias", &ResizeAttrs::antialias), field("exclude_outside", &ResizeAttrs::exclude_outside),
-      field("cubic_coeff_a", &ResizeAttrs::cubic_coeff_a),
+      field("rounding", &ResizeAttrs::rounding), field("policy", &ResizeAttrs::policy),
+      field("axes", &ResizeAttrs::axes), field("scales", &ResizeAttrs::scales), field("sizes", &ResizeAttrs::sizes),
+      field("roi", &ResizeAttrs::roi), field("antialias", &ResizeAttrs::antialias),
+      field("exclude_outside", &ResizeAttrs::exclude_outside), field("cubic_coeff_a", &ResizeAttrs::cubic_coeff_a),
       field("extrapolation_value", &ResizeAttrs::extrapolation_value),
       field("channels_last", &ResizeAttrs::channels_last));
 };
@@ -124,23 +124,22 @@ extern const Operator kGridSample;
 struct AffineGridAttrs {
   Dims size;
   bool align_corners = false;
-  static constexpr auto fields = std::make_tuple(field("size", &AffineGridAttrs::size),
-                                                 field("align_corners", &AffineGridAttrs::align_corners));
+  static constexpr auto fields =
+      std::make_tuple(field("size", &AffineGridAttrs::size), field("align_corners", &AffineGridAttrs::align_corners));
 };
 extern const Operator kAffineGrid;
 
-/// Sums overlapping blocks into an image: operand [N, C * block elements, blocks], result [N, C, image…]. image and block
-/// are late-able; the others have one entry per axis, or are empty: 1 (pads, beginnings then ends: 0).
+/// Sums overlapping blocks into an image: operand [N, C * block elements, blocks], result [N, C, image…]. image and
+/// block are late-able; the others have one entry per axis, or are empty: 1 (pads, beginnings then ends: 0).
 struct Col2ImAttrs {
   Dims image;
   Dims block;
   std::vector<int64_t> strides;
   std::vector<int64_t> dilations;
   std::vector<int64_t> pads;
-  static constexpr auto fields =
-      std::make_tuple(field("image", &Col2ImAttrs::image), field("block", &Col2ImAttrs::block),
-                      field("strides", &Col2ImAttrs::strides), field("dilations", &Col2ImAttrs::dilations),
-                      field("pads", &Col2ImAttrs::pads));
+  static constexpr auto fields = std::make_tuple(
+      field("image", &Col2ImAttrs::image), field("block", &Col2ImAttrs::block), field("strides", &Col2ImAttrs::strides),
+      field("dilations", &Col2ImAttrs::dilations), field("pads", &Col2ImAttrs::pads));
 };
 extern const Operator kCol2Im;
 

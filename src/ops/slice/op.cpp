@@ -214,11 +214,14 @@ std::optional<Dim> slice_view_offset(const Attrs& attributes, const TensorType& 
   const auto& attrs = attributes.as<SliceAttrs>();
   const auto axes = as_constants(attrs.axes);
   const auto steps = as_constants(attrs.steps);
-  if (!axes || !steps || std::any_of(steps->begin(), steps->end(), [](int64_t step) { return step != 1; })) return std::nullopt;
-  const auto cut = std::mismatch(operand.dims().begin(), operand.dims().end(), result.dims().begin()).first - operand.dims().begin();
+  if (!axes || !steps || std::any_of(steps->begin(), steps->end(), [](int64_t step) { return step != 1; }))
+    return std::nullopt;
+  const auto cut =
+      std::mismatch(operand.dims().begin(), operand.dims().end(), result.dims().begin()).first - operand.dims().begin();
   if (cut == operand.rank()) return Dim(0);
   if (!(product(Dims(operand.dims().begin(), operand.dims().begin() + cut)) == Dim(1))) return std::nullopt;
-  if (!std::equal(operand.dims().begin() + cut + 1, operand.dims().end(), result.dims().begin() + cut + 1)) return std::nullopt;
+  if (!std::equal(operand.dims().begin() + cut + 1, operand.dims().end(), result.dims().begin() + cut + 1))
+    return std::nullopt;
   for (size_t i = 0; i < attrs.starts.size(); ++i) {
     int64_t axis = attrs.axes.empty() ? static_cast<int64_t>(i) : (*axes)[i];
     if (axis < 0) axis += operand.rank();

@@ -19,7 +19,9 @@ constexpr int64_t kTaskElements = 4096;  // less is not worth another thread
 constexpr int64_t kColumnTile = 64;
 
 // Groups are contiguous: the last axis, or all from an axis on.
-bool groups_are_rows(const SoftmaxAttrs& attrs, int64_t rank) { return attrs.flatten || attrs.axis == -1 || attrs.axis == rank - 1; }
+bool groups_are_rows(const SoftmaxAttrs& attrs, int64_t rank) {
+  return attrs.flatten || attrs.axis == -1 || attrs.axis == rank - 1;
+}
 
 // A line is a group, or without that what lies between two of its elements.
 int64_t line_axes(const SoftmaxAttrs& attrs, int64_t rank) {
@@ -35,7 +37,8 @@ std::optional<std::string> why_not(const Problem& problem) {
   if (!x.has_rank() || x.rank() == 0) return "the operand's rank is not known, or 0";
   const int64_t axes = line_axes(attrs, x.rank());
   const FusedPrograms programs = attrs.programs();
-  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, axes, programs.prologue_first()})) return reason;
+  if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, axes, programs.prologue_first()}))
+    return reason;
   TensorType result = x;
   result.dtype = DType::F32;
   return tactics::line_program_why_not(problem, {attrs.epilogue, result, axes, programs.epilogue_first()});
@@ -101,7 +104,8 @@ class SoftmaxLaunch final : public tactics::Launch {
         program.run(args, {first_line + i, 0, shape.inner, in(i), y + i * shape.inner});
       }
     };
-    if (!prologue.empty()) each_line(prologue, [&](int64_t i) { return operand_at(args, (first_line + i) * shape.inner); });
+    if (!prologue.empty())
+      each_line(prologue, [&](int64_t i) { return operand_at(args, (first_line + i) * shape.inner); });
     const float* x = prologue.empty() ? args.inputs[0].as<const float>() + first_line * shape.inner : y;
     softmax_columns({x, shape.length, shape.inner, shape.inner, y});
     if (!epilogue.empty()) each_line(epilogue, [&](int64_t i) -> const void* { return y + i * shape.inner; });

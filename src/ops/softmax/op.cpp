@@ -67,12 +67,13 @@ Result<void> evaluate_softmax(EvalContext& ctx) {
   const auto x = load_f64(input);
   ReferenceSums sums{input.dtype(), input.dims(), std::vector<double>(x.size()), {}};
   const int64_t groups = x.empty() ? 0 : shape.outer * shape.inner;
-  parallel_for(ctx.threads, groups, 4096 / std::max<int64_t>(shape.length, 1) + 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i / shape.inner * shape.length * shape.inner + i % shape.inner;
-      evaluate_group(attrs.kind, {x.data() + first, sums.numbers.data() + first, shape.length, shape.inner});
-    }
-  });
+  parallel_for(
+      ctx.threads, groups, 4096 / std::max<int64_t>(shape.length, 1) + 1, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t first = i / shape.inner * shape.length * shape.inner + i % shape.inner;
+          evaluate_group(attrs.kind, {x.data() + first, sums.numbers.data() + first, shape.length, shape.inner});
+        }
+      });
   ctx.outputs[0] = finish_result(ctx, attrs.programs(), sums);
   return {};
 }
@@ -113,7 +114,8 @@ std::vector<WorkedCase> softmax_cases() {
   const auto f32 = [](std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); };
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor special = store_f64(DType::F32, {5, 3}, std::vector<double>{-inf, -inf, -inf, inf, 1, 2, nan, 1, 2, -inf, 1, 2, 1e30, -1e30, 1e30});
+  const Tensor special = store_f64(
+      DType::F32, {5, 3}, std::vector<double>{-inf, -inf, -inf, inf, 1, 2, nan, 1, 2, -inf, 1, 2, 1e30, -1e30, 1e30});
   return {
       {"last_axis", along(-1), {f32({33, 77})}},
       {"last_axis_long", along(-1), {f32({3, 2049})}},

@@ -16,8 +16,8 @@ enum class SoftmaxKind : uint8_t {
 template <>
 inline constexpr auto kEnumNames<SoftmaxKind> = std::to_array<std::string_view>({"softmax", "log_softmax", "hardmax"});
 
-/// Along `axis`; with `flatten` the axes [axis, rank) count as one (ONNX before opset 13). A group that is all -inf, or has
-/// an inf or NaN, gives NaN. Prologue (scale, mask) and epilogue as fused.h has them.
+/// Along `axis`; with `flatten` the axes [axis, rank) count as one (ONNX before opset 13). A group that is all -inf, or
+/// has an inf or NaN, gives NaN. Prologue (scale, mask) and epilogue as fused.h has them.
 struct SoftmaxAttrs {
   SoftmaxKind kind = SoftmaxKind::Softmax;
   int64_t axis = -1;

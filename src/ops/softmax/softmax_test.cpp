@@ -40,7 +40,8 @@ TEST(Softmax, Groups) {
   const Tensor x = f32({2, 2}, {static_cast<double>(static_cast<float>(log3)), 0, 5, 5});
   EXPECT_EQ(run(kSoftmax, along(-1), {x}), "f32[2, 2] 0.75 0.25 0.5 0.5");
   EXPECT_EQ(run(kSoftmax, along(0), {f32({2, 2}, {1, 100, 1, 100})}), "f32[2, 2] 0.5 0.5 0.5 0.5");
-  EXPECT_EQ(run(kSoftmax, along(0, SoftmaxKind::Softmax, true), {f32({2, 2}, {7, 7, 7, 7})}), "f32[2, 2] 0.25 0.25 0.25 0.25");
+  EXPECT_EQ(run(kSoftmax, along(0, SoftmaxKind::Softmax, true), {f32({2, 2}, {7, 7, 7, 7})}),
+            "f32[2, 2] 0.25 0.25 0.25 0.25");
   EXPECT_EQ(run(kSoftmax, along(1, SoftmaxKind::Hardmax), {f32({2, 3}, {1, 3, 3, 2, 0, 1})}), "f32[2, 3] 0 1 0 1 0 0");
   EXPECT_EQ(run(kSoftmax, along(-1, SoftmaxKind::LogSoftmax), {f32({1, 1}, {7})}), "f32[1, 1] 0");
 }
@@ -62,7 +63,8 @@ TEST(Softmax, Types) {
 
 TEST(Softmax, ProgramsChangeTheType) {
   SoftmaxAttrs attrs = along(-1);
-  attrs.prologue.outputs = {attrs.prologue.add_declared(Fn::Cast, DType::F32, {attrs.prologue.add_input(0, DType::F16)})};
+  attrs.prologue.outputs = {
+      attrs.prologue.add_declared(Fn::Cast, DType::F32, {attrs.prologue.add_input(0, DType::F16)})};
   EXPECT_EQ(infer(kSoftmax, attrs, {Type(DType::F16, {2, 2})}), "f32[2, 2]");
 }
 
