@@ -6,9 +6,10 @@
 #include "kernels/highway_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rnn/gates.cpp"
-// clang-format off: this order
-#include <hwy/contrib/math/math-inl.h>
+// The targets first: what follows is compiled once for each.
+// clang-format off
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/contrib/math/math-inl.h>
 // clang-format on
 
 #include "kernels/conv/vector_inl.h"
