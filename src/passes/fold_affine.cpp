@@ -6,6 +6,7 @@
 #include "ops/conv/conv.h"
 #include "ops/norm/norm.h"
 #include "ops/pointwise/pointwise.h"
+#include "passes/batch_norm.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -21,11 +22,7 @@ constexpr Knob<bool> kEnabled{
      .help = "batch normalisation and other constant scales and shifts per channel go into the convolution before them",
      .effect = Effect::Numerics}};
 
-/// y = scale * x + shift, one value per channel.
-struct Affine {
-  std::vector<double> scale, shift;
-  std::vector<const ir::Constant*> sources;
-};
+using Affine = ChannelAffine;
 
 // The values of a constant that has one element per channel of an [N, C, spatial…] tensor, or one for all.
 std::optional<std::vector<double>> per_channel(const Graph& graph, ValueId value, int64_t channels, int64_t rank) {
@@ -42,20 +39,8 @@ std::optional<std::vector<double>> per_channel(const Graph& graph, ValueId value
 }
 
 std::optional<Affine> batch_norm(const Graph& graph, const ir::Node& node, int64_t channels) {
-  std::vector<std::vector<double>> parameters;
-  Affine affine;
-  for (size_t i = 1; i <= 4; ++i) {
-    const Tensor* tensor = graph.constant_tensor(node.inputs[i]);
-    if (!tensor || tensor->count() != channels) return std::nullopt;
-    parameters.push_back(load_f64(*tensor));
-    affine.sources.push_back(graph.value(node.inputs[i]).constant.get());
-  }
-  const double epsilon = node.attrs.as<ops::BatchNormAttrs>().epsilon;
-  for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
-    const double scale = parameters[0][c] / std::sqrt(parameters[3][c] + epsilon);
-    affine.scale.push_back(scale);
-    affine.shift.push_back(parameters[1][c] - parameters[2][c] * scale);
-  }
+  auto affine = batch_norm_affine(graph, node);
+  if (affine && static_cast<int64_t>(affine->scale.size()) != channels) return std::nullopt;
   return affine;
 }
 
@@ -106,15 +91,6 @@ std::optional<Affine> pointwise(const Graph& graph, const ir::Node& node, int32_
     affine.shift.push_back(shift);
   }
   return affine;
-}
-
-void add_origins(ir::Constant& constant, const std::vector<const ir::Constant*>& sources) {
-  for (const ir::Constant* source : sources) {
-    for (const std::string& origin : source->origins) {
-      if (std::find(constant.origins.begin(), constant.origins.end(), origin) == constant.origins.end())
-        constant.origins.push_back(origin);
-    }
-  }
 }
 
 std::string with_step(const std::string& recipe, std::string_view step) {

@@ -51,17 +51,20 @@ DType sum_dtype(const Graph& graph, const ir::Node& node) { return graph.value(n
 
 class Fuser {
  public:
-  Fuser(Graph& graph, Reach reach) : graph_(graph), reach_(reach) {}
+  Fuser(Graph& graph, Reach reach) : graph_(graph), reach_(reach), uses_(graph.uses()) {}
 
   Result<bool> run() {
     bool changed = false;
-    // Later producers first: a residual joins the one whose other operand is ready by then.
+    // Later producers first: a residual joins the one whose other operand is ready by then. Chains (bias, then
+    // residual, then activation) continue with the node that was made.
     const std::vector<NodeId> order = graph_.order();
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
-      while (true) {
-        STROP_ASSIGN(const bool fused, fuse(*it));
-        if (!fused) break;
+      NodeId at = *it;
+      while (at != ir::kNone) {
+        STROP_ASSIGN(at, fuse(at));
+        if (at == ir::kNone) break;
         changed = true;
+        uses_ = graph_.uses();
       }
     }
     if (changed) graph_.sort();
@@ -69,32 +72,31 @@ class Fuser {
   }
 
  private:
-  // The node at `id` keeps its identity: attributes, operands and result change.
-  Result<bool> fuse(NodeId id) {
-    if (!host_of(graph_.node(id))) return false;
+  // The node that does the work of both, or kNone.
+  Result<NodeId> fuse(NodeId id) {
+    if (!host_of(graph_.node(id))) return ir::kNone;
     const ir::Node node = graph_.node(id);  // a copy: adding nodes moves them
-    if (!node.alive || !node.late.empty() || node.outputs.size() != 1) return false;
-    if (!is_float(sum_dtype(graph_, node))) return false;  // kernels of integer products have no epilogue
+    if (!node.alive || !node.late.empty() || node.outputs.size() != 1) return ir::kNone;
+    if (!is_float(sum_dtype(graph_, node))) return ir::kNone;  // kernels of integer products have no epilogue
     const auto host = host_of(node);
-    if (!host) return false;
+    if (!host) return ir::kNone;
     const ValueId result = node.outputs[0];
-    const auto uses = graph_.uses();
-    const auto& users = uses[static_cast<size_t>(result)];
-    if (users.size() != 1 || users[0].node == ir::kNone) return false;
+    const auto& users = uses_[static_cast<size_t>(result)];
+    if (users.size() != 1 || users[0].node == ir::kNone) return ir::kNone;
     const NodeId user_id = users[0].node;
     const ir::Node user = graph_.node(user_id);
-    if (user.op != &ops::kPointwise || user.outputs.size() != 1) return false;
+    if (user.op != &ops::kPointwise || user.outputs.size() != 1) return ir::kNone;
     const TensorType* before = ranked(graph_, result);
     const TensorType* after = ranked(graph_, user.outputs[0]);
-    if (!before || !after || before->dims() != after->dims()) return false;
+    if (!before || !after || before->dims() != after->dims()) return ir::kNone;
     // With a single use, no other operand of the user can depend on the result: fusing makes no cycle.
 
     const ops::ScalarProgram first = host->epilogue->empty() ? identity(sum_dtype(graph_, node)) : *host->epilogue;
     const ops::ScalarProgram program =
         ops::simplify(ops::compose(first, user.attrs.as<ops::PointwiseAttrs>().program, users[0].operand));
-    if (program.input_count > 8) return false;
-    if (reach_ == Reach::Simple && !ops::match_simple_epilogue(program)) return false;
-    if (!operands_fit(node, user, users[0].operand, before->dims())) return false;
+    if (program.input_count > 8) return ir::kNone;
+    if (reach_ == Reach::Simple && !ops::match_simple_epilogue(program)) return ir::kNone;
+    if (!operands_fit(node, user, users[0].operand, before->dims())) return ir::kNone;
 
     std::vector<ValueId> inputs = node.inputs;
     inputs.resize(std::max(inputs.size(), host->first_operand), ir::kNone);
@@ -108,17 +110,16 @@ class Fuser {
                                    .inputs = std::move(inputs),
                                    .sources = merged_sources(node.sources, user.sources)};
     auto made = graph_.add_node(fused);
-    if (!made.ok()) return false;  // the epilogue does not fit this operator
+    if (!made.ok()) return ir::kNone;  // the epilogue does not fit this operator
     if (graph_.value(graph_.node(*made).outputs[0]).type != graph_.value(user.outputs[0]).type) {
       graph_.erase(*made);
-      return false;
+      return ir::kNone;
     }
     const ValueId old = graph_.node(user_id).outputs[0];
     graph_.replace_uses(old, graph_.node(*made).outputs[0]);
     graph_.erase(user_id);
     graph_.erase(id);
-    replaced_ = *made;
-    return fuse_further();
+    return *made;
   }
 
   // Kernels find operands beside the result's rows and channels; others are left to a step of their own. In a
@@ -134,16 +135,9 @@ class Fuser {
     return !first || ops::match_simple_epilogue(user.attrs.as<ops::PointwiseAttrs>().program).has_value();
   }
 
-  // Chains (bias, then residual, then activation) continue with the node that was made.
-  Result<bool> fuse_further() {
-    const NodeId again = replaced_;
-    STROP_TRY(fuse(again));
-    return true;
-  }
-
   Graph& graph_;
   Reach reach_;
-  NodeId replaced_ = ir::kNone;
+  std::vector<std::vector<Graph::Use>> uses_;  // as of the latest change
 };
 
 Result<bool> run(Graph& graph, const PassContext& ctx) { return Fuser(graph, ctx.route.get(kReach)).run(); }

@@ -1,9 +1,8 @@
 // Batch normalisation that no convolution could take becomes a multiplication and an addition per channel, which fuse
 // with what is around them. Scale and shift are computed in double and rounded once.
-#include <cmath>
-
 #include "ops/norm/norm.h"
 #include "ops/pointwise/pointwise.h"
+#include "passes/batch_norm.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -19,39 +18,25 @@ constexpr Knob<bool> kEnabled{
      .help = "batch normalisation with constant parameters becomes a multiplication and an addition per channel",
      .effect = Effect::Numerics}};
 
-// A constant [C, 1, …] that broadcasts along axis 1 of a tensor of `rank`.
-ValueId channel_constant(Graph& graph, const ir::Node& node, const std::vector<double>& values, const TensorType& type,
-                         std::string_view recipe) {
-  std::vector<int64_t> dims(static_cast<size_t>(std::max<int64_t>(type.rank() - 1, 1)), 1);
-  dims[0] = static_cast<int64_t>(values.size());
-  ir::Constant constant{store_f64(type.dtype, std::move(dims), values), {}, std::string(recipe)};
-  for (size_t i = 1; i <= 4; ++i) {
-    for (const std::string& origin : graph.value(node.inputs[i]).constant->origins) constant.origins.push_back(origin);
-  }
-  return graph.add_constant(std::move(constant));
-}
-
 Result<bool> lower(Graph& graph, NodeId id) {
   const ir::Node node = graph.node(id);
   if (node.op != &ops::kBatchNorm || node.outputs.size() != 1) return false;
   const TensorType* found = ranked(graph, node.inputs[0]);
   if (!found || found->rank() < 2 || !is_float(found->dtype)) return false;
-  std::vector<std::vector<double>> parameters;
-  for (size_t i = 1; i <= 4; ++i) {
-    if (!graph.is_constant(node.inputs[i])) return false;
-    parameters.push_back(load_f64(*graph.constant_tensor(node.inputs[i])));
-  }
   const DType dtype = found->dtype;
-  const double epsilon = node.attrs.as<ops::BatchNormAttrs>().epsilon;
-  std::vector<double> scale;
-  std::vector<double> shift;
-  for (size_t c = 0; c < parameters[0].size(); ++c) {
-    scale.push_back(parameters[0][c] / std::sqrt(parameters[3][c] + epsilon));
-    shift.push_back(parameters[1][c] - parameters[2][c] * scale.back());
-  }
-  const TensorType type{dtype, found->shape, {}};
-  const ValueId scales = channel_constant(graph, node, scale, type, "batch norm's scale");
-  const ValueId shifts = channel_constant(graph, node, shift, type, "batch norm's shift");
+  const int64_t rank = found->rank();
+  const auto affine = batch_norm_affine(graph, node);
+  if (!affine) return false;
+  // A constant [C, 1, …], which broadcasts along axis 1.
+  const auto channel_constant = [&](const std::vector<double>& values, const char* recipe) {
+    std::vector<int64_t> dims(static_cast<size_t>(rank) - 1, 1);
+    dims[0] = static_cast<int64_t>(values.size());
+    ir::Constant constant{store_f64(dtype, std::move(dims), values), {}, recipe};
+    add_origins(constant, affine->sources);
+    return graph.add_constant(std::move(constant));
+  };
+  const ValueId scales = channel_constant(affine->scale, "batch norm's scale");
+  const ValueId shifts = channel_constant(affine->shift, "batch norm's shift");
   ops::ScalarProgram program;
   const int32_t x = program.add_input(0, dtype);
   const int32_t a = program.add_input(1, dtype);
