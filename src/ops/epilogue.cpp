@@ -1,5 +1,6 @@
 #include "ops/epilogue.h"
 
+#include "ops/pointwise/op_broadcast.h"
 #include "tensor/convert.h"
 
 namespace strop::ops {
@@ -26,18 +27,6 @@ bool collect_additions(const ScalarProgram& program, int32_t index, std::vector<
 
 double constant_value(const ScalarInstr& instr) {
   return is_float(instr.dtype) ? instr.number : static_cast<double>(instr.integer);
-}
-
-// Element strides of an operand that broadcasts to `dims`: 0 along broadcast axes.
-std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& operand, const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size(), 0);
-  int64_t step = 1;
-  for (size_t i = 0; i < operand.size(); ++i) {
-    const size_t from = operand.size() - 1 - i;
-    if (operand[from] != 1) strides[dims.size() - 1 - i] = step;
-    step *= operand[from];
-  }
-  return strides;
 }
 
 ScalarValue load_broadcast(const Tensor& operand, const std::vector<int64_t>& strides, const std::vector<int64_t>& dims,

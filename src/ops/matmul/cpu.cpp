@@ -145,22 +145,6 @@ int64_t count_before_matrix(const std::vector<int64_t>& dims) {
   return count;
 }
 
-// Matrix index that batch item `item` of the result uses in an operand, under broadcasting.
-int64_t operand_item(int64_t item, const std::vector<int64_t>& result, const std::vector<int64_t>& operand) {
-  int64_t index = 0;
-  int64_t step = 1;
-  for (size_t i = 2; i < result.size(); ++i) {
-    const int64_t size = result[result.size() - 1 - i];
-    const int64_t at = item % size;
-    item /= size;
-    if (i >= operand.size()) continue;
-    const int64_t own = operand[operand.size() - 1 - i];
-    if (own != 1) index += at * step;
-    step *= own;
-  }
-  return index;
-}
-
 Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& args) {
   const Problem& problem = args.problem;
   const auto& attrs = problem.attrs.as<MatMulAttrs>();
@@ -190,8 +174,8 @@ Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& arg
     launch->items = {{0, 0, 0}};
   } else {
     for (int64_t item = 0; item < batch; ++item) {
-      launch->items.push_back({operand_item(item, c, a) * gemm.m * gemm.k, operand_item(item, c, b) * gemm.k * gemm.n,
-                               item * gemm.m * gemm.n});
+      launch->items.push_back({operand_matrix(item, c, a) * gemm.m * gemm.k,
+                               operand_matrix(item, c, b) * gemm.k * gemm.n, item * gemm.m * gemm.n});
     }
   }
   if (gemm.m * gemm.n * gemm.batch == 0) launch->items.clear();

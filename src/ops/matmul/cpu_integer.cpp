@@ -74,7 +74,7 @@ class IntegerLaunch final : public Launch {
       a_.rows *= batch;  // one B for all: the batch is just more rows
       items_ = {{0, 0}};
     } else {
-      for (int64_t i = 0; i < batch; ++i) items_.push_back({operand_item(i, c, a), operand_item(i, c, b)});
+      for (int64_t i = 0; i < batch; ++i) items_.push_back({operand_matrix(i, c, a), operand_matrix(i, c, b)});
     }
     a_values_ = (a_.rows * kernels::integer_depth(a_.columns) + 31) / 32 * 32;
   }
@@ -126,20 +126,6 @@ class IntegerLaunch final : public Launch {
   static void run_wide(const LaunchArgs& args, const kernels::WideProduct& product) {
     parallel_for(args.threads, product.a.rows, 1,
                  [&](int64_t first, int64_t last, int) { kernels::multiply_wide(product, first, last); });
-  }
-
-  // The matrix that batch item `item` of the result uses in an operand, under broadcasting.
-  static int64_t operand_item(int64_t item, const std::vector<int64_t>& result, const std::vector<int64_t>& operand) {
-    int64_t index = 0;
-    int64_t step = 1;
-    for (size_t i = 2; i < operand.size(); ++i) {
-      const int64_t size = result[result.size() - 1 - i];
-      const int64_t own = operand[operand.size() - 1 - i];
-      if (own != 1) index += item % size * step;
-      item /= size;
-      step *= own;
-    }
-    return index;
   }
 
   bool b_is_packed_;

@@ -25,4 +25,7 @@ inline constexpr size_t kMatMulEpilogueInput = 2;
 /// The result's dimensions, before the epilogue. Errors: (C2) inner dimensions, (C3) batch dimensions.
 Result<Dims> matmul_dims(const MatMulAttrs& attrs, const Dims& a, const Dims& b);
 
+/// Which of an operand's matrices the result's matrix `item` uses, under broadcasting of the axes before the last two.
+int64_t operand_matrix(int64_t item, const std::vector<int64_t>& result, const std::vector<int64_t>& operand);
+
 }  // namespace strop::ops

@@ -40,22 +40,6 @@ std::vector<T> matrix(const std::vector<T>& all, int64_t offset, int64_t rows, i
   return out;
 }
 
-// The matrix of an operand that the result's batch item uses, under broadcasting.
-int64_t batch_item(int64_t item, const std::vector<int64_t>& result, const std::vector<int64_t>& operand) {
-  int64_t index = 0;
-  int64_t step = 1;
-  for (size_t i = 0; i + 2 < result.size(); ++i) {
-    const int64_t size = result[result.size() - 3 - i];
-    const int64_t at = item % size;
-    item /= size;
-    if (i + 2 >= operand.size()) continue;
-    const int64_t own = operand[operand.size() - 3 - i];
-    if (own != 1) index += at * step;
-    step *= own;
-  }
-  return index;
-}
-
 struct Sizes {
   std::vector<int64_t> dims;  // of the result
   int64_t m, n, k;
@@ -71,8 +55,9 @@ std::vector<T> multiply(const MatMulAttrs& attrs, const Sizes& sizes, const std:
   int64_t cached_b = -1;
   std::vector<T> right;
   for (int64_t item = 0; item < batches; ++item) {
-    const std::vector<T> left = matrix(a.second, batch_item(item, dims, a.first.dims()) * m * k, m, k, attrs.trans_a);
-    const int64_t b_item = batch_item(item, dims, b.first.dims());
+    const std::vector<T> left =
+        matrix(a.second, operand_matrix(item, dims, a.first.dims()) * m * k, m, k, attrs.trans_a);
+    const int64_t b_item = operand_matrix(item, dims, b.first.dims());
     if (b_item != cached_b) right = matrix(b.second, b_item * k * n, k, n, attrs.trans_b);
     cached_b = b_item;
     reference_gemm(m, n, k, left.data(), right.data(), sums.data() + item * m * n, threads);
@@ -166,6 +151,19 @@ std::vector<WorkedCase> matmul_cases() {
 }
 
 }  // namespace
+
+int64_t operand_matrix(int64_t item, const std::vector<int64_t>& result, const std::vector<int64_t>& operand) {
+  int64_t index = 0;
+  int64_t step = 1;
+  for (size_t i = 2; i < operand.size(); ++i) {
+    const int64_t size = result[result.size() - 1 - i];
+    const int64_t own = operand[operand.size() - 1 - i];
+    if (own != 1) index += item % size * step;
+    item /= size;
+    step *= own;
+  }
+  return index;
+}
 
 Result<Dims> matmul_dims(const MatMulAttrs& attrs, const Dims& a, const Dims& b) {
   if (a.size() < 2 || b.size() < 2)
