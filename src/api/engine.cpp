@@ -62,10 +62,9 @@ Result<Engine> Engine::load(const std::string& path, const Runtime& runtime, con
     }
     auto made = api::make_engine(std::move(read.image), runtime);
     if (!made.ok()) return in_context(made.error(), fmt::format("engine '{}'", path));
-    auto impl = std::make_shared<Impl>(made->impl());
-    impl->digests = read.digests;
-    impl->has_digests = true;
-    return Engine(std::shared_ptr<const Impl>(std::move(impl)));
+    Impl::KnownDigests& known = *made->impl().known_digests;
+    std::call_once(known.once, [&] { known.value = read.digests; });
+    return made;
   });
 }
 
@@ -125,14 +124,13 @@ std::string Engine::device() const {
   return fmt::format("{} ({})", device.kind, device.target);
 }
 
-std::string Engine::plan_digest() const {
-  return (impl_->has_digests ? impl_->digests : engine::engine_digests(impl_->image, *impl_->runtime.impl()->threads))
-      .plan.hex();
+const engine::Digests& Engine::Impl::digests() const {
+  std::call_once(known_digests->once,
+                 [&] { known_digests->value = engine::engine_digests(image, *runtime.impl()->threads); });
+  return known_digests->value;
 }
 
-std::string Engine::file_digest() const {
-  return (impl_->has_digests ? impl_->digests : engine::engine_digests(impl_->image, *impl_->runtime.impl()->threads))
-      .file.hex();
-}
+std::string Engine::plan_digest() const { return impl_->digests().plan.hex(); }
+std::string Engine::file_digest() const { return impl_->digests().file.hex(); }
 
 }  // namespace strop

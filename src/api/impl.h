@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,14 @@ struct Engine::Impl {
   Runtime runtime;
   engine::EngineImage image;
   std::shared_ptr<const runtime::Program> program;
-  engine::Digests digests;  ///< of the file it came from; computed when first asked for otherwise
-  bool has_digests = false;
+
+  /// Of the file it came from, or computed when first asked for; copies share the answer.
+  const engine::Digests& digests() const;
+  struct KnownDigests {
+    std::once_flag once;
+    engine::Digests value;
+  };
+  std::shared_ptr<KnownDigests> known_digests = std::make_shared<KnownDigests>();
 };
 
 namespace api {
