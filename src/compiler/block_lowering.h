@@ -63,7 +63,6 @@ class BlockLowering {
   bool place_concat(size_t step);
   void place_in_place();
   bool can_join_concat(int32_t value, size_t step) const;
-  void drop_steps(const std::set<size_t>& dead);
   int32_t root(int32_t value) const;
   std::vector<int32_t> last_uses() const;  ///< per root: the last step that touches it, steps.size() if an output
 

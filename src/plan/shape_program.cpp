@@ -44,12 +44,10 @@ bool compute(const ShapeInstr& instr, int64_t a, int64_t b, int64_t& out) {
     case ShapeOp::Add: return !__builtin_add_overflow(a, b, &out);
     case ShapeOp::Mul: return !__builtin_mul_overflow(a, b, &out);
     case ShapeOp::FloorDiv:
-    case ShapeOp::Mod: {
+    case ShapeOp::Mod:
       if (b == 0 || (a == INT64_MIN && b == -1)) return false;
-      const int64_t quotient = a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
-      out = instr.op == ShapeOp::FloorDiv ? quotient : a - quotient * b;
+      out = (instr.op == ShapeOp::FloorDiv ? floor_div(Dim(a), Dim(b)) : mod(Dim(a), Dim(b))).constant();
       return true;
-    }
     case ShapeOp::Min: out = std::min(a, b); return true;
     case ShapeOp::Max: out = std::max(a, b); return true;
     case ShapeOp::Constant:
