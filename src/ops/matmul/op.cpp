@@ -117,7 +117,7 @@ ScalarProgram residual_gelu() {
   return program;
 }
 
-Type f32(std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); }
+Type f32(const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); }
 
 std::vector<WorkedCase> matmul_cases() {
   return {
