@@ -44,7 +44,10 @@ struct Operator;
   X(rnn)                           \
   X(pool)                          \
   X(resize)                        \
-  X(sequence)
+  X(sequence)                      \
+  X(detection)                     \
+  X(loss)                          \
+  X(einsum)
 
 #define STROP_DECLARE_FAMILY(folder)                     \
   std::span<const Operator* const> folder##_operators(); \

@@ -100,7 +100,6 @@ std::vector<double> resample(const ResizeAxis& axis, const std::vector<double>& 
       double* to = result.data() + row * inner;
       for (int64_t tap = first; tap < first + axis.taps; ++tap) {
         const double weight = axis.weights[static_cast<size_t>(tap)];
-        if (weight == 0) continue;  // padding of the taps: an infinite element must not count
         const double* from =
             values.data() + (row / axis.out * axis.in + axis.indices[static_cast<size_t>(tap)]) * inner;
         for (int64_t i = 0; i < inner; ++i) to[i] += weight * from[i];

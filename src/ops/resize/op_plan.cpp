@@ -98,7 +98,11 @@ Result<ResizeAxis> plan_axis(const ResizeAttrs& attrs, const AxisMap& map, size_
     plan.taps = std::max(plan.taps, static_cast<int64_t>(all.back().size()));
   }
   for (auto& taps : all) {
-    taps.resize(static_cast<size_t>(plan.taps), Tap{taps.front().index, 0});
+    // All have one count of taps: those missing take half of the first's weight, not 0, which would make NaN of infinity.
+    while (std::ssize(taps) < plan.taps) {
+      taps.front().weight /= 2;
+      taps.push_back(taps.front());
+    }
     for (const Tap& tap : taps) {
       plan.indices.push_back(tap.index);
       plan.weights.push_back(tap.weight);
