@@ -1,9 +1,0 @@
-#include "ops/families.h"
-#include "tactics/tactic.h"
-
-namespace strop::ops {
-
-// The reference evaluation serves.
-std::span<const tactics::Tactic* const> dropout_cpu_tactics() { return {}; }
-
-}  // namespace strop::ops
