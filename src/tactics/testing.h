@@ -29,7 +29,8 @@ inline Tensor random_input(const ops::WorkedCase& sample, size_t index, std::mt1
 }
 
 /// Runs `tactic` on `sample` with `workers` threads; false if the tactic refuses it.
-inline bool expect_like_reference(const Tactic& tactic, const ops::Operator& op, const ops::WorkedCase& sample, int workers) {
+inline bool expect_like_reference(const Tactic& tactic, const ops::Operator& op, const ops::WorkedCase& sample,
+                                  int workers) {
   SCOPED_TRACE(fmt::format("{} {} workers={}", tactic.name, sample.name, workers));
   std::mt19937 random(7);
   std::vector<Value> inputs;

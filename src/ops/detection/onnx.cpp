@@ -18,7 +18,8 @@ Result<void> import_non_max_suppression(NodeContext& ctx) {
   onnx::EmitExtras extras;
   const auto take = [&](size_t index, std::string_view name, auto& target) {
     if (!ctx.has_input(index)) return;
-    if (const Tensor* value = ctx.constant(index); value != nullptr && value->count() == 1 && value->dtype() != DType::String) {
+    if (const Tensor* value = ctx.constant(index);
+        value != nullptr && value->count() == 1 && value->dtype() != DType::String) {
       target = static_cast<std::remove_reference_t<decltype(target)>>(load_f64(*value)[0]);
       return;
     }

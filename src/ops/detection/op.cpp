@@ -21,8 +21,10 @@ Result<void> infer_non_max_suppression(InferContext& ctx) {
     return violates("(C2) boxes {} and scores {} must have rank 3", to_string(boxes), to_string(scores));
   }
   const auto differ = [](const Dim& a, const Dim& b) { return a.is_constant() && b.is_constant() && !(a == b); };
-  if (boxes.has_rank() && differ(boxes.dim(2), Dim(4))) return violates("(C2) boxes have {} numbers, not 4", boxes.dim(2).to_string());
-  if (boxes.has_rank() && scores.has_rank() && (differ(boxes.dim(0), scores.dim(0)) || differ(boxes.dim(1), scores.dim(2)))) {
+  if (boxes.has_rank() && differ(boxes.dim(2), Dim(4)))
+    return violates("(C2) boxes have {} numbers, not 4", boxes.dim(2).to_string());
+  if (boxes.has_rank() && scores.has_rank() &&
+      (differ(boxes.dim(0), scores.dim(0)) || differ(boxes.dim(1), scores.dim(2)))) {
     return violates("(C2) boxes {} and scores {} do not match", to_string(boxes), to_string(scores));
   }
   ctx.outputs[0] = Type(DType::I64, {ctx.unbacked(), Dim(3)});
@@ -85,7 +87,8 @@ Result<void> evaluate_non_max_suppression(EvalContext& ctx) {
   });
   std::vector<int64_t> rows;
   for (int64_t task = 0; task < images * classes; ++task) {
-    for (const int64_t box : selected[static_cast<size_t>(task)]) rows.insert(rows.end(), {task / classes, task % classes, box});
+    for (const int64_t box : selected[static_cast<size_t>(task)])
+      rows.insert(rows.end(), {task / classes, task % classes, box});
   }
   const int64_t row_count = std::ssize(rows) / 3;
   ctx.outputs[0] = store_i64(DType::I64, {row_count, 3}, rows);

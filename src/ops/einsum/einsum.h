@@ -5,18 +5,18 @@
 
 namespace strop::ops {
 
-/// Operands of one numeric dtype, one per term of `equation`, in numpy.einsum's notation: "bij,bjk->bik". An ellipsis stands
-/// for the axes that are not named, which broadcast; without "->" the result has the ellipsis' axes, then every index that
-/// occurs once, in alphabetical order. Integers wrap modulo 2^n. Import makes MatMul, Reduce and Transpose of equations
-/// that they can express.
+/// Operands of one numeric dtype, one per term of `equation`, in numpy.einsum's notation: "bij,bjk->bik". An ellipsis
+/// stands for the axes that are not named, which broadcast; without "->" the result has the ellipsis' axes, then every
+/// index that occurs once, in alphabetical order. Integers wrap modulo 2^n. Import makes MatMul, Reduce and Transpose
+/// of equations that they can express.
 struct EinsumAttrs {
   std::string equation;
   static constexpr auto fields = std::make_tuple(field("equation", &EinsumAttrs::equation));
 };
 extern const Operator kEinsum;
 
-/// An equation for operands of known ranks: every axis has an index. Numbers below kFirstEllipsisIndex are the letters';
-/// ellipsis axes count from there, from the last axis to the first.
+/// An equation for operands of known ranks: every axis has an index. Numbers below kFirstEllipsisIndex are the
+/// letters'; ellipsis axes count from there, from the last axis to the first.
 struct EinsumIndices {
   std::vector<std::vector<int>> operands;
   std::vector<int> result;

@@ -23,7 +23,8 @@ TEST(Einsum, Meanings) {
   EXPECT_EQ(einsum("ij,ij->", {a, b}), "f32[] 70");
   EXPECT_EQ(einsum("i,j->ji", {f32({2}, {1, 2}), f32({2}, {3, 5})}), "f32[2, 2] 3 6 5 10");
   EXPECT_EQ(einsum("ij,jk,k->i", {a, b, f32({2}, {1, 1})}), "f32[2] 41 93");
-  EXPECT_EQ(einsum("i,i->", {store_i64(DType::U8, {2}, std::vector<int64_t>{100, 2}), store_i64(DType::U8, {2}, std::vector<int64_t>{3, 1})}),
+  EXPECT_EQ(einsum("i,i->", {store_i64(DType::U8, {2}, std::vector<int64_t>{100, 2}),
+                             store_i64(DType::U8, {2}, std::vector<int64_t>{3, 1})}),
             "u8[] 46");  // 302 modulo 256
 }
 
@@ -38,9 +39,10 @@ TEST(Einsum, TypesAndErrors) {
   EXPECT_EQ(infer(kEinsum, EinsumAttrs{"bij,bkj->bik"}, {a, a}), "f32[2, s, s]");
   EXPECT_EQ(infer(kEinsum, EinsumAttrs{"bij->bik"}, {a}),
             "error: (C1) an index of the einsum's result occurs twice there, or in no operand");
-  EXPECT_EQ(infer(kEinsum, EinsumAttrs{"bi->b"}, {a}), "error: (C2) operand 0 has rank 3, term 'bi' of the equation does not");
+  EXPECT_EQ(infer(kEinsum, EinsumAttrs{"bi->b"}, {a}),
+            "error: (C2) operand 0 has rank 3, term 'bi' of the equation does not");
   EXPECT_EQ(infer(kEinsum, EinsumAttrs{"b1->b"}, {a}), "error: (C1) 'b1' is not a term of an einsum equation");
-  EXPECT_EQ(infer(kEinsum, EinsumAttrs{"bij,b->b"}, {a}), "error: (C2) 'bij,b->b' has 2 terms for 1 operands");
+  EXPECT_EQ(infer(kEinsum, EinsumAttrs{"bij,b->b"}, {a}), "error: (C2) 'bij,b->b' has more terms than the 1 operands");
 }
 
 TEST(Det, OfMatrices) {

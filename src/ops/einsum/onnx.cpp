@@ -17,7 +17,9 @@ using ir::ValueId;
 using onnx::NodeContext;
 using Labels = std::vector<int>;
 
-bool contains(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool contains(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 // A value whose axes have labels.
 struct Labelled {

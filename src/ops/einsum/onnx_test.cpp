@@ -18,7 +18,7 @@ std::string einsum(const std::string& equation, const std::vector<onnx::testing:
 TEST(ImportEinsum, PlainContractionsBecomeProducts) {
   const auto a = value_info("a", DType::F32, {2, "s", 4});
   const auto b = value_info("b", DType::F32, {2, 4, 5});
-  EXPECT_EQ(einsum("bij,bjk->bik", {a, b}), "MatMul(trans_a=false, trans_b=false, epilogue=\"\") f32[2, s, 5]");
+  EXPECT_EQ(einsum("bij,bjk->bik", {a, b}), "MatMul(trans_a=false, trans_b=false, epilogue=identity) f32[2, s, 5]");
   EXPECT_EQ(einsum("bij->jb", {a}).find("Reduce("), 0U);
   EXPECT_NE(einsum("bij,bjk->ik", {a, b}).find("MatMul"), std::string::npos);
   EXPECT_NE(einsum("bii->b", {value_info("a", DType::F32, {2, 3, 3})}).find("Einsum"), std::string::npos);

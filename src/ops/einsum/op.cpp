@@ -20,7 +20,8 @@ Result<void> infer_einsum(InferContext& ctx) {
     STROP_ASSIGN(types.emplace_back(), ctx.tensor(i));
     // (C3) one numeric dtype.
     const DType dtype = types.back().dtype;
-    if (!(is_float(dtype) || is_integer(dtype)) || dtype != types.front().dtype) return violates("(C3) operand {} is {}", i, to_string(dtype));
+    if (!(is_float(dtype) || is_integer(dtype)) || dtype != types.front().dtype)
+      return violates("(C3) operand {} is {}", i, to_string(dtype));
     if (!types.back().has_rank()) return ctx.outputs[0] = Type::unranked(types.front().dtype), Result<void>();
     ranks.push_back(types.back().rank());
   }
@@ -163,7 +164,8 @@ Result<void> infer_det(InferContext& ctx) {
   if (x.rank() < 2) return violates("(C1) {} is no matrix", to_string(x));
   const Dim& rows = x.dim(x.rank() - 2);
   const Dim& columns = x.dim(x.rank() - 1);
-  if (rows.is_constant() && columns.is_constant() && !(rows == columns)) return violates("(C1) {} is not square", to_string(x));
+  if (rows.is_constant() && columns.is_constant() && !(rows == columns))
+    return violates("(C1) {} is not square", to_string(x));
   ctx.outputs[0] = Type(x.dtype, Dims(x.dims().begin(), x.dims().end() - 2));
   return {};
 }
@@ -197,13 +199,15 @@ Result<void> evaluate_det(EvalContext& ctx) {
   const std::vector<int64_t> dims(x.dims().begin(), x.dims().end() - 2);
   std::vector<double> values = load_f64(x);
   std::vector<double> results(static_cast<size_t>(element_count(dims)));
-  ctx.threads.run(std::ssize(results), [&](int64_t i, int) { results[static_cast<size_t>(i)] = determinant(values.data() + i * n * n, n); });
+  ctx.threads.run(std::ssize(results),
+                  [&](int64_t i, int) { results[static_cast<size_t>(i)] = determinant(values.data() + i * n * n, n); });
   ctx.outputs[0] = store_f64(x.dtype(), dims, results);
   return {};
 }
 
 std::vector<WorkedCase> det_cases() {
-  return {{"batch_f32", NoAttrs{}, {Type(DType::F32, {3, 2, 4, 4})}}, {"one_f32", NoAttrs{}, {Type(DType::F32, {3, 3})}}};
+  return {{"batch_f32", NoAttrs{}, {Type(DType::F32, {3, 2, 4, 4})}},
+          {"one_f32", NoAttrs{}, {Type(DType::F32, {3, 3})}}};
 }
 
 }  // namespace

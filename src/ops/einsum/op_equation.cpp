@@ -82,7 +82,8 @@ Result<EinsumIndices> parse_einsum(std::string_view equation, const std::vector<
     if (i >= ranks.size()) return violates("(C2) '{}' has more terms than the {} operands", equation, ranks.size());
     const int64_t unnamed = ranks[i] - std::ssize(term.letters);
     if (unnamed < 0 || (unnamed > 0 && term.ellipsis < 0)) {
-      return violates("(C2) operand {} has rank {}, term '{}' of the equation does not", i, ranks[i], left.substr(0, comma));
+      return violates("(C2) operand {} has rank {}, term '{}' of the equation does not", i, ranks[i],
+                      left.substr(0, comma));
     }
     ellipsis_axes = std::max(ellipsis_axes, unnamed);
     indices.operands.push_back(spell_out(term, unnamed));

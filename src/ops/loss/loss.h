@@ -16,8 +16,8 @@ enum class LossReduction : uint8_t {
 template <>
 inline constexpr auto kEnumNames<LossReduction> = std::to_array<std::string_view>({"none", "mean", "sum"});
 
-/// Operands log probabilities [N, C, rest…], targets [N, rest…] (classes, integers), weights [C] or none (1). The loss of
-/// a target is minus its log probability times its weight; targets equal to ignored_class, if has_ignored, weigh 0.
+/// Operands log probabilities [N, C, rest…], targets [N, rest…] (classes, integers), weights [C] or none (1). The loss
+/// of a target is minus its log probability times its weight; targets equal to ignored_class, if has_ignored, weigh 0.
 /// Result [N, rest…], or a scalar, of operand 0's dtype.
 struct NegativeLogLikelihoodAttrs {
   LossReduction reduction = LossReduction::Mean;

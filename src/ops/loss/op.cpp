@@ -49,7 +49,8 @@ Result<void> evaluate_loss(EvalContext& ctx) {
   double total = 0, total_weight = 0;
   for (size_t i = 0; i < targets.size(); ++i) {
     if (attrs.has_ignored && targets[i] == attrs.ignored_class) continue;
-    if (targets[i] < 0 || targets[i] >= classes) return bad_data("loss: target {} is outside [0, {})", targets[i], classes);
+    if (targets[i] < 0 || targets[i] >= classes)
+      return bad_data("loss: target {} is outside [0, {})", targets[i], classes);
     const auto at = static_cast<int64_t>(i);
     const double weight = weights[static_cast<size_t>(targets[i])];
     losses[i] = -weight * values[static_cast<size_t>((at / rest * classes + targets[i]) * rest + at % rest)];
@@ -70,7 +71,12 @@ std::vector<WorkedCase> loss_cases() {
   std::vector<WorkedCase> cases;
   for (const auto reduction : {LossReduction::None, LossReduction::Mean, LossReduction::Sum}) {
     const NegativeLogLikelihoodAttrs attrs{reduction, true, 4};
-    cases.push_back({std::string(kEnumNames<LossReduction>[static_cast<size_t>(reduction)]) + "_f32", attrs, types, 1, {{1, targets}}, true});
+    cases.push_back({std::string(kEnumNames<LossReduction>[static_cast<size_t>(reduction)]) + "_f32",
+                     attrs,
+                     types,
+                     1,
+                     {{1, targets}},
+                     true});
   }
   return cases;
 }

@@ -14,12 +14,11 @@ using onnx::testing::value_info;
 const auto kImage = value_info("x", DType::F32, {1, 3, 9, 8});
 
 TEST(ImportPool, SamePadding) {
-  const std::string text =
-      imported({node("AveragePool", {"x"}, {"y"},
-                     {ints_attr("kernel_shape", {3, 3}), ints_attr("strides", {2, 2}), string_attr("auto_pad", "SAME_UPPER"),
-                      int_attr("count_include_pad", 1)}),
-                22,
-                {kImage}});
+  const std::string text = imported({node("AveragePool", {"x"}, {"y"},
+                                          {ints_attr("kernel_shape", {3, 3}), ints_attr("strides", {2, 2}),
+                                           string_attr("auto_pad", "SAME_UPPER"), int_attr("count_include_pad", 1)}),
+                                     22,
+                                     {kImage}});
   // 9 → 5 needs (5 - 1) * 2 + 3 - 9 = 2 elements, 8 → 4 needs 1, at the end.
   EXPECT_NE(text.find("pads=[1, 0, 1, 1]"), std::string::npos) << text;
   EXPECT_NE(text.find("count_include_pad=true"), std::string::npos) << text;

@@ -77,7 +77,8 @@ TEST(Pool, Shapes) {
   EXPECT_EQ(infer(kPool, halves, {Type::unranked(DType::F32)}), "f32[*]");
   EXPECT_EQ(infer(kPool, halves, {Type(DType::F32, {1, 1, 1, 4})}),
             "error: (C4) the window is larger than the padded operand along spatial axis 0");
-  EXPECT_EQ(infer(kPool, halves, {Type(DType::F32, {1, 1, 4})}), "error: (C2) a window of 2 axes over an operand of rank 3");
+  EXPECT_EQ(infer(kPool, halves, {Type(DType::F32, {1, 1, 4})}),
+            "error: (C2) a window of 2 axes over an operand of rank 3");
   EXPECT_EQ(infer(kPool, halves, {Type(DType::I32, {1, 1, 4, 4})}), "error: (C1) cannot pool i32");
 }
 
@@ -107,7 +108,8 @@ TEST(RoiAlign, ARampGivesBinCentres) {
   std::vector<double> ramp;
   for (int i = 0; i < 64; ++i) ramp.push_back(i % 8);
   const std::vector<Value> operands = {f32({1, 1, 8, 8}, ramp), f32({1, 4}, {1, 1, 5, 5}), Tensor::of_i64({0})};
-  EXPECT_EQ(run(kRoiAlign, RoiAlignAttrs{RoiAlignMode::Average, 1, 2, 2, 1, true}, operands), "f32[1, 1, 1, 2] 1.5 3.5");
+  EXPECT_EQ(run(kRoiAlign, RoiAlignAttrs{RoiAlignMode::Average, 1, 2, 2, 1, true}, operands),
+            "f32[1, 1, 1, 2] 1.5 3.5");
   EXPECT_EQ(run(kRoiAlign, RoiAlignAttrs{RoiAlignMode::Average, 1, 2, 0, 1, false}, operands), "f32[1, 1, 1, 2] 2 4");
 }
 

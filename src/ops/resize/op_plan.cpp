@@ -98,7 +98,8 @@ Result<ResizeAxis> plan_axis(const ResizeAttrs& attrs, const AxisMap& map, size_
     plan.taps = std::max(plan.taps, static_cast<int64_t>(all.back().size()));
   }
   for (auto& taps : all) {
-    // All have one count of taps: those missing take half of the first's weight, not 0, which would make NaN of infinity.
+    // All have one count of taps: those missing take half of the first's weight, not 0, which would make NaN of
+    // infinity.
     while (std::ssize(taps) < plan.taps) {
       taps.front().weight /= 2;
       taps.push_back(taps.front());
