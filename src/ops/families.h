@@ -45,9 +45,9 @@ struct Operator;
   X(pool)                          \
   X(resize)                        \
   X(sequence)                      \
-  X(detection)                     \
-  X(loss)                          \
-  X(einsum)
+  X(signal)                        \
+  X(random)                        \
+  X(strings)
 
 #define STROP_DECLARE_FAMILY(folder)                     \
   std::span<const Operator* const> folder##_operators(); \
