@@ -88,8 +88,14 @@ std::optional<uint64_t> number_of(const fs::path& path) {
   return std::stoul(stem);
 }
 
-HostTensor random_input(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed) {
-  say_formatted("input '{}': random values, {} {}, seed {}", port.name, to_string(port.dtype), shape_text(shape), seed);
+bool is_open(const PortInfo& port) {
+  const auto is_open_dim = [](const std::string& dim) { return !std::all_of(dim.begin(), dim.end(), ::isdigit); };
+  return !port.known_rank || std::any_of(port.shape.begin(), port.shape.end(), is_open_dim);
+}
+
+HostTensor random_input(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed, bool was_asked_for) {
+  const char* hint = is_open(port) && !was_asked_for ? " (--shapes sets its open dimensions)" : "";
+  say_formatted("input '{}': random values, {} {}, seed {}{}", port.name, to_string(port.dtype), shape_text(shape), seed, hint);
   return random_tensor(port.dtype, shape, seed);
 }
 
@@ -156,7 +162,7 @@ Tensors complete_inputs(const Engine& engine, Tensors given, const Shapes& shape
   }
   const Shapes all = or_fail(engine.input_shapes(known));
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (!given.contains(ports[i].name)) given[ports[i].name] = random_input(ports[i], all.at(ports[i].name), seed + i);
+    if (!given.contains(ports[i].name)) given[ports[i].name] = random_input(ports[i], all.at(ports[i].name), seed + i, shapes.contains(ports[i].name));
   }
   return given;
 }

@@ -106,6 +106,7 @@ def test_missing_inputs_are_random_seeded_and_said(folder: Path, dense_engine: P
 def test_verify_passes_and_fails(folder: Path, dense_model: Path, dense_engine: Path) -> None:
     good = call("verify", dense_engine, "--model", dense_model, "--json")
     assert good.code == 0 and good.document["pass"] and good.document["pairs"] == 1
+    assert "pair 0, input 'x': random values, f32[1, 4], seed 0" in good.err
     [output] = good.document["outputs"]
     assert {"name", "dtype", "shape", "l0", "l1", "l2", "linf", "rel_l2", "cos", "nan", "inf"} <= set(output)
 
