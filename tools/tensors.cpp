@@ -95,7 +95,8 @@ bool is_open(const PortInfo& port) {
 
 HostTensor random_input(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed, bool was_asked_for) {
   const char* hint = is_open(port) && !was_asked_for ? " (--shapes sets its open dimensions)" : "";
-  say_formatted("input '{}': random values, {} {}, seed {}{}", port.name, to_string(port.dtype), shape_text(shape), seed, hint);
+  say_formatted("input '{}': random values, {} {}, seed {}{}", port.name, to_string(port.dtype), shape_text(shape),
+                seed, hint);
   return random_tensor(port.dtype, shape, seed);
 }
 
@@ -162,7 +163,8 @@ Tensors complete_inputs(const Engine& engine, Tensors given, const Shapes& shape
   }
   const Shapes all = or_fail(engine.input_shapes(known));
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (!given.contains(ports[i].name)) given[ports[i].name] = random_input(ports[i], all.at(ports[i].name), seed + i, shapes.contains(ports[i].name));
+    if (!given.contains(ports[i].name))
+      given[ports[i].name] = random_input(ports[i], all.at(ports[i].name), seed + i, shapes.contains(ports[i].name));
   }
   return given;
 }

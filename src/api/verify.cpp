@@ -77,7 +77,8 @@ class Inputs {
       if (!types) {
         STROP_ASSIGN(types, api::input_types(block_, shapes, 1));
       }
-      log_.info("pair {}, input '{}': random values, {}, seed {}", pair, port.name, to_string((*types)[i]), options_.seed + i);
+      log_.info("pair {}, input '{}': random values, {}, seed {}", pair, port.name, to_string((*types)[i]),
+                options_.seed + i);
       values.emplace_back(random_input(port, (*types)[i], i));
     }
     return values;
