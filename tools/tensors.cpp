@@ -111,7 +111,7 @@ void add_inputs(CLI::App& command, InputOptions& options, bool files) {
   command.add_option("--seed", options.seed, "Seed of random inputs")->capture_default_str();
 }
 
-std::vector<Tensors> read_folder(const std::string& folder, const std::vector<PortInfo>& ports) {
+std::vector<Tensors> read_folder(const std::string& folder, const std::vector<PortInfo>& ports, std::string_view role) {
   std::map<uint64_t, Tensors> sets;
   for (const fs::path& entry : sorted_entries(folder)) {
     const auto number = number_of(entry);
@@ -121,7 +121,7 @@ std::vector<Tensors> read_folder(const std::string& folder, const std::vector<Po
       for (const fs::path& file : sorted_entries(entry.string())) {
         // A set of the standard's tests holds inputs and outputs side by side.
         const std::string stem = file.stem().string();
-        if (is_tensor_file(file) && !(position_of(stem) && stem.starts_with("output")))
+        if (is_tensor_file(file) && !(position_of(stem) && !stem.starts_with(role)))
           read_into(set, file, ports, false);
       }
     } else if (is_tensor_file(entry)) {
@@ -172,7 +172,7 @@ Tensors complete_inputs(const Engine& engine, Tensors given, const Shapes& shape
 Tensors read_one_set(const InputOptions& options, const std::vector<PortInfo>& ports) {
   if (!options.files.empty() && !options.folder.empty()) refuse("--input and --inputs cannot be given together");
   if (options.folder.empty()) return read_files(options.files, ports);
-  std::vector<Tensors> sets = read_folder(options.folder, ports);
+  std::vector<Tensors> sets = read_folder(options.folder, ports, "input");
   if (sets.size() > 1) refuse("'{}' holds {} sets; this command takes one", options.folder, sets.size());
   return std::move(sets[0]);
 }

@@ -20,9 +20,10 @@ struct InputOptions {
 void add_inputs(CLI::App& command, InputOptions& options, bool files);
 
 /// The numbered sets of a folder, in order: files 0.npz (keys are names), 0.npy or 0.pb (the only port); or folders 0,
-/// test_data_set_0, … with NAME.npy, NAME.pb, NAME_K.npy/pb by position (input_0.pb), or .npz files. `ports` are the
-/// inputs or outputs that the names mean; bits are taken as the port's type where NumPy has none for it.
-std::vector<Tensors> read_folder(const std::string& folder, const std::vector<PortInfo>& ports);
+/// test_data_set_0, … with NAME.npy, NAME.pb, input_K.pb or output_K.pb by position, or .npz files. `ports` are the
+/// inputs or outputs that the names mean, and `role`, "input" or "output", which of them: files of the other role are
+/// left alone. Bits are taken as the port's type where NumPy has none for it.
+std::vector<Tensors> read_folder(const std::string& folder, const std::vector<PortInfo>& ports, std::string_view role);
 /// NAME=FILE each; the last '=' separates.
 Tensors read_files(const std::vector<std::string>& specs, const std::vector<PortInfo>& ports);
 

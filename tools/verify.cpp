@@ -74,8 +74,10 @@ int run(const Options& options) {
   const Runtime runtime = make_runtime(options.common);
   const Interrupt interrupt(runtime);
   const Engine engine = or_fail(Engine::load(options.engine, runtime));
-  if (!options.inputs.folder.empty()) verify_options.inputs = read_folder(options.inputs.folder, engine.inputs());
-  if (!options.references.empty()) verify_options.references = read_folder(options.references, engine.outputs());
+  if (!options.inputs.folder.empty())
+    verify_options.inputs = read_folder(options.inputs.folder, engine.inputs(), "input");
+  if (!options.references.empty())
+    verify_options.references = read_folder(options.references, engine.outputs(), "output");
   const VerifyReport report = or_fail(verify(engine, options.model, verify_options));
   print(options, report);
   return report.pass ? 0 : 1;

@@ -52,7 +52,8 @@ api::Json engine_json(const std::string& path) {
   }
   json["device"] = engine->device();
   json["plan_digest"] = engine->plan_digest();
-  json["fingerprint"] = engine->impl().image.record.at("fingerprint");
+  const engine::EngineRecord& record = engine->impl().image.record;
+  json["fingerprint"] = record.contains("fingerprint") ? record.at("fingerprint") : "";
   json["changes"] = warnings;
   return json;
 }

@@ -36,7 +36,12 @@ std::vector<std::string> names(const Ports& ports) {
 Result<onnx::ImportedModel> import_reference(const std::string& path, const plan::Block& block) {
   compiler::CompileOptions options;
   options.import.shapes = fixed_shapes(block);
-  STROP_ASSIGN(onnx::ImportedModel model, compiler::import_for(path, options));
+  auto imported = compiler::import_for(path, options);
+  if (!imported.ok() && imported.error().code == ErrorCode::InvalidArgument) {
+    return error(ErrorCode::InvalidArgument, "'{}' is another model than the engine's: {}", path,
+                 imported.error().message);
+  }
+  STROP_ASSIGN(onnx::ImportedModel model, std::move(imported));
   if (names(model.graph->outputs) != names(block.outputs)) {
     options.import.outputs = names(block.outputs);
     STROP_ASSIGN(model, compiler::import_for(path, options));

@@ -77,8 +77,12 @@ def dense_model(folder: Path) -> Path:
 def named_model(folder: Path) -> Path:
     """sum = a:0 + b/c: names that file systems and option syntax mind."""
     port = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3])  # noqa: E731
-    return save(folder / "named.onnx", [helper.make_node("Add", ["a:0", "b/c"], ["sum/1:0"], "n")],
-                [port("a:0"), port("b/c")], [port("sum/1:0")])  # fmt: skip
+    return save(
+        folder / "named.onnx",
+        [helper.make_node("Add", ["a:0", "b/c"], ["sum/1:0"], "n")],
+        [port("a:0"), port("b/c")],
+        [port("sum/1:0")],
+    )
 
 
 @pytest.fixture(scope="session")
@@ -86,8 +90,12 @@ def unsupported_model(folder: Path) -> Path:
     """One operator that no one has."""
     node = helper.make_node("Frobnicate", ["x"], ["y"], "frob", domain="org.example")
     path = folder / "unsupported.onnx"
-    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])])  # fmt: skip
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])],
+    )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("org.example", 1)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     return path

@@ -68,8 +68,17 @@ def test_run_takes_names_with_colons_and_slashes(folder: Path, named_model: Path
     a, b = np.ones((2, 3), np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
     np.save(folder / "a.npy", a)
     np.save(folder / "b.npy", b)
-    document = call("run", named_model, "--input", f"a:0={folder / 'a.npy'}", "--input", f"b/c={folder / 'b.npy'}",
-                    "--output-dir", folder / "named_out", "--json").document  # fmt: skip
+    document = call(
+        "run",
+        named_model,
+        "--input",
+        f"a:0={folder / 'a.npy'}",
+        "--input",
+        f"b/c={folder / 'b.npy'}",
+        "--output-dir",
+        folder / "named_out",
+        "--json",
+    ).document
     [output] = document["outputs"]
     assert output["name"] == "sum/1:0"
     np.testing.assert_array_equal(np.load(output["file"]), a + b)
@@ -145,10 +154,33 @@ def test_verify_takes_pairs_and_references(folder: Path, dense_engine: Path, den
     assert bad.document["outputs"][0]["shape"] == [3, 3]
 
 
+def test_verify_takes_the_folders_of_the_standards_tests(folder: Path, dense_engine: Path) -> None:
+    data = folder / "standard" / "test_data_set_0"
+    data.mkdir(parents=True)
+    x = np.random.default_rng(9).standard_normal((2, 4)).astype(np.float32)
+    (data / "input_0.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
+    (data / "output_0.pb").write_bytes(numpy_helper.from_array(dense(x)).SerializeToString())
+    ended = call("verify", dense_engine, "--inputs", data.parent, "--references", data.parent, "--json")
+    assert ended.code == 0 and ended.document["pass"], ended.err
+
+
 def test_inspect_of_an_engine(dense_engine: Path) -> None:
     document = call("inspect", dense_engine, "--json").document
-    keys = {"device", "precision", "profiles", "arena_bytes", "arena_lower_bound_bytes", "intermediate_bytes", "weight_bytes", "route", "fingerprint",
-            "steps", "views", "in_place", "step_count"}  # fmt: skip
+    keys = {
+        "device",
+        "precision",
+        "profiles",
+        "arena_bytes",
+        "arena_lower_bound_bytes",
+        "intermediate_bytes",
+        "weight_bytes",
+        "route",
+        "fingerprint",
+        "steps",
+        "views",
+        "in_place",
+        "step_count",
+    }
     assert keys <= set(document)
     assert document["precision"] == "fp32" and document["weight_bytes"] >= WEIGHT.nbytes + BIAS.nbytes
     assert document["profiles"][0]["x"]["min"][1] == document["profiles"][0]["x"]["max"][1] == 4
@@ -245,8 +277,15 @@ def _case(path: Path, off: np.float32) -> None:
 
 
 def test_text_for_people(folder: Path, dense_engine: Path, dense_model: Path) -> None:
-    for arguments in (["inspect", dense_engine], ["inspect", dense_model], ["knobs"], ["doctor", dense_engine], ["run", dense_engine],
-                      ["verify", dense_engine, "--model", dense_model], ["bench", dense_engine, "--seconds", "0.05", "--per-step"]):  # fmt: skip
+    for arguments in (
+        ["inspect", dense_engine],
+        ["inspect", dense_model],
+        ["knobs"],
+        ["doctor", dense_engine],
+        ["run", dense_engine],
+        ["verify", dense_engine, "--model", dense_model],
+        ["bench", dense_engine, "--seconds", "0.05", "--per-step"],
+    ):
         ended = call(*arguments)
         assert ended.code == 0 and ended.out, (arguments, ended.err)
         assert "\r" not in ended.err and "\033" not in ended.err

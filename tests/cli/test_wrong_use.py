@@ -11,22 +11,37 @@ from conftest import call
 
 # Arguments → what stderr says. {m}: model, {n}: model with two inputs, {e}: engine, {f}: folder.
 CASES = {
-    "no such command": (["bulid", "{m}"], "there is no command 'bulid'; did you mean 'build'? (strop --help lists them)"),
-    "no such option": (["build", "{m}", "-o", "{f}/o", "--shape", "x:1x4"], "build has no option --shape; did you mean '--shapes'? (strop build --help lists them)"),
+    "no such command": (
+        ["bulid", "{m}"],
+        "there is no command 'bulid'; did you mean 'build'? (strop --help lists them)",
+    ),
+    "no such option": (
+        ["build", "{m}", "-o", "{f}/o", "--shape", "x:1x4"],
+        "build has no option --shape; did you mean '--shapes'? (strop build --help lists them)",
+    ),
     "no model": (["build", "-o", "{f}/o"], "MODEL is required"),
     "no output": (["build", "{m}"], "--output is required"),
     "missing file": (["build", "{f}/none.onnx", "-o", "{f}/o"], "none.onnx"),
     "not a model": (["build", "{f}/junk", "-o", "{f}/o"], "junk"),
     "no folder for the engine": (["build", "{m}", "-o", "{f}/none/o"], "there is no folder"),
     "bad device": (["build", "{m}", "-o", "{f}/o", "--device", "tpu"], "--device tpu: write cpu, cuda or cuda:N"),
-    "bad precision": (["build", "{m}", "-o", "{f}/o", "--precision", "fp7"], "--precision fp7: write fp32, tf32, fp16, bf16, int8, fp8 or mixed"),
+    "bad precision": (
+        ["build", "{m}", "-o", "{f}/o", "--precision", "fp7"],
+        "--precision fp7: write fp32, tf32, fp16, bf16, int8, fp8 or mixed",
+    ),
     "precision not there": (["build", "{m}", "-o", "{f}/o", "--precision", "fp16"], "only precision fp32"),
     "shape without name": (["build", "{m}", "-o", "{f}/o", "--shapes", "1x4"], "--shapes 1x4: write NAME:1x3x224x224"),
-    "shape without numbers": (["build", "{m}", "-o", "{f}/o", "--shapes", "x:1xa"], "--shapes x:1xa: 'a' is not a dimension"),
+    "shape without numbers": (
+        ["build", "{m}", "-o", "{f}/o", "--shapes", "x:1xa"],
+        "--shapes x:1xa: 'a' is not a dimension",
+    ),
     "shape of no input": (["build", "{m}", "-o", "{f}/o", "--shapes", "z:1x4"], "z"),
     "shape against the model": (["build", "{m}", "-o", "{f}/o", "--shapes", "x:1x5"], "x"),
     "shape twice": (["build", "{m}", "-o", "{f}/o", "--shapes", "x:1x4,x:2x4"], "--shapes gives 'x' twice"),
-    "half a range": (["build", "{m}", "-o", "{f}/o", "--min-shapes", "x:1x4"], "input 'x' needs both --min-shapes and --max-shapes"),
+    "half a range": (
+        ["build", "{m}", "-o", "{f}/o", "--min-shapes", "x:1x4"],
+        "input 'x' needs both --min-shapes and --max-shapes",
+    ),
     "no such knob": (["build", "{m}", "-o", "{f}/o", "--route", "passes.nothing=on"], "passes.nothing"),
     "no such intermediate": (["build", "{m}", "-o", "{f}/o", "--outputs", "nope"], "nope"),
     "effort out of range": (["build", "{m}", "-o", "{f}/o", "--effort", "9"], "9"),
@@ -36,8 +51,14 @@ CASES = {
     "building options for an engine": (["run", "{e}", "--route", "a=b"], "is an engine"),
     "no such input": (["run", "{e}", "--input", "z={f}/x.npy"], "the engine has no 'z'"),
     "input without file": (["run", "{e}", "--input", "x"], "--input x: write NAME=FILE"),
-    "input of another type": (["run", "{e}", "--input", "x={f}/double.npy"], "'x' has type f32, a tensor of f64 was given"),
-    "input in Fortran order": (["run", "{e}", "--input", "x={f}/fortran.npy"], "is in Fortran order; save numpy.ascontiguousarray(array)"),
+    "input of another type": (
+        ["run", "{e}", "--input", "x={f}/double.npy"],
+        "'x' has type f32, a tensor of f64 was given",
+    ),
+    "input in Fortran order": (
+        ["run", "{e}", "--input", "x={f}/fortran.npy"],
+        "is in Fortran order; save numpy.ascontiguousarray(array)",
+    ),
     "input cut short": (["run", "{e}", "--input", "x={f}/short.npy"], "short.npy' is not a valid .npy file"),
     "input of objects": (["run", "{e}", "--input", "x={f}/objects.npy"], "pickled Python objects"),
     "input of another format": (["run", "{e}", "--input", "x={f}/junk"], "junk' is not a tensor file"),
@@ -45,11 +66,14 @@ CASES = {
     "verify a model": (["verify", "{m}", "--model", "{m}"], "dense.onnx"),
     "verify against nothing": (["verify", "{e}"], "verify needs --model MODEL or --references DIR"),
     "verify another model": (["verify", "{e}", "--model", "{n}"], "x"),
-    "no such metric": (["verify", "{e}", "--model", "{m}", "--metric", "l7"], "--metric l7: write l0, l1, l2, linf, rel_l2 or cos"),
+    "no such metric": (
+        ["verify", "{e}", "--model", "{m}", "--metric", "l7"],
+        "--metric l7: write l0, l1, l2, linf, rel_l2 or cos",
+    ),
     "no such knob to show": (["knobs", "nothing.at_all"], "there is no knob 'nothing.at_all'"),
     "no tests": (["conformance", "{f}/empty"], "holds no backend tests"),
     "damaged engine": (["run", "{f}/damaged.strop"], "damaged.strop"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="session")
