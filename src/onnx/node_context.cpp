@@ -119,6 +119,11 @@ Result<ir::ValueId> NodeContext::emit(const ops::Operator& op, ops::Attrs attrs,
 Result<std::vector<ir::ValueId>> NodeContext::emit_many(const ops::Operator& op, ops::Attrs attrs,
                                                         std::vector<ir::ValueId> inputs, size_t output_count,
                                                         EmitExtras more) {
+  for (const ops::LateField& late : more.late) {
+    const auto operand = static_cast<size_t>(late.operand);
+    if (operand < inputs.size() && inputs[operand] != ir::kNone) continue;
+    return invalid("the operand that gives '{}' is missing", late.field);
+  }
   auto added = graph().add_node({&op,
                                  std::move(attrs),
                                  std::move(inputs),

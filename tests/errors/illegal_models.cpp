@@ -173,6 +173,8 @@ std::vector<HostileModel> bad_nodes() {
               "node 'join' (Concat): (C1) axis 7 is outside [-1, 1) for rank 1"),
       illegal("operand_missing", graph_of({node("Concat", {"x", ""}, {"y"}, {int_attr("axis", 0)}, "join")}),
               "node 'join' (Concat): operand 1 is missing"),
+      illegal("operand_with_the_shape_missing", graph_of({node("Reshape", {"x"}, {"y"}, {}, "shape_it")}),
+              "node 'shape_it' (Reshape): the operand that gives 'shape' is missing"),
       illegal("result_that_is_not_there", graph_of({node("Identity", {"x"}, {"y", "z"}, {}, "copy")}),
               "node 'copy' (Identity): the operator has no result 1, which is named 'z'"),
       illegal("if_without_else", if_with({graph_attr("then_branch", good_branch())}),
