@@ -233,9 +233,16 @@ void multiply_add(const float* x, int64_t n, const float* a, const float* b, flo
   map_row(x, n, y, [&](V v, const auto& at) HWY_ATTR { return hn::MulAdd(v, at(a), at(b)); });
 }
 
+void divide_by_power(const PowerRow& row) {
+  map_row(row.x, row.n, row.y, [&](V x, const auto& at) HWY_ATTR {
+    const V base = hn::MulAdd(at(row.sums), splat(row.alpha), splat(row.bias));
+    return hn::Mul(x, exp_vector(hn::Mul(log_vector(base), splat(-row.beta))));
+  });
+}
+
 constexpr RowKernels kKernels{
-    reduce,    accumulate,  softmax,     log_softmax, softmax_columns<false>, softmax_columns<true>,
-    normalize, scale_shift, multiply_add};
+    reduce,    accumulate,  softmax,      log_softmax,    softmax_columns<false>, softmax_columns<true>,
+    normalize, scale_shift, multiply_add, divide_by_power};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace strop::kernels

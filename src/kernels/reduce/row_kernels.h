@@ -43,6 +43,15 @@ struct ColumnBlock {
   float* y = nullptr;  ///< same layout; may be x
 };
 
+/// y = x / (bias + alpha * sums)^beta, n elements.
+struct PowerRow {
+  const float* x = nullptr;
+  const float* sums = nullptr;
+  int64_t n = 0;
+  float bias = 1, alpha = 1, beta = 1;
+  float* y = nullptr;
+};
+
 struct RowKernels {
   /// fp32 in sections of a few thousand elements, which are joined in double.
   double (*reduce)(RowOp op, const float* x, int64_t n, float shift);
@@ -61,6 +70,7 @@ struct RowKernels {
   /// x * a + b, with one a and b; and with one per element.
   void (*scale_shift)(const float* x, int64_t n, float a, float b, float* y);
   void (*multiply_add)(const float* x, int64_t n, const float* a, const float* b, float* y);
+  void (*divide_by_power)(const PowerRow& row);
 };
 const RowKernels& row_kernels(CpuTarget target);
 

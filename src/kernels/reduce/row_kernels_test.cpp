@@ -134,5 +134,13 @@ TEST_P(RowKernelsTest, NormalizesWithWhatThereIs) {
   EXPECT_EQ(y[4], 0);
 }
 
+TEST_P(RowKernelsTest, DividesByAPower) {
+  const std::vector<float> x(11, 3);
+  const std::vector<float> sums(11, 30);
+  std::vector<float> y(11);
+  kernels_.divide_by_power({x.data(), sums.data(), 11, 1, 0.5f, 0.75f, y.data()});  // 3 / 16^(3/4)
+  for (const float value : y) EXPECT_NEAR(value, 0.375f, 1e-6f);
+}
+
 }  // namespace
 }  // namespace strop::kernels

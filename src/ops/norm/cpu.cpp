@@ -7,7 +7,7 @@ namespace strop::ops {
 
 std::span<const tactics::Tactic* const> norm_cpu_tactics() {
   static constexpr std::array kTactics = {&kLayerNormRows, &kGroupNormPlanes, &kGroupNormChannelsLast,
-                                          &kBatchNormPlanes};
+                                          &kBatchNormPlanes, &kLocalResponseNormTiles};
   return kTactics;
 }
 

@@ -208,65 +208,6 @@ Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& arg
   return std::unique_ptr<tactics::Launch>(std::make_unique<Launch>(args.problem));
 }
 
-std::optional<std::string> batch_norm_why_not(const Problem& problem) {
-  for (const Type& type : problem.inputs) {
-    if (type.tensor.dtype != DType::F32) return "only f32";
-  }
-  const TensorType& x = problem.in(0);
-  if (!x.has_rank() || x.rank() < 2 || !(x.layout == Layout()))
-    return "the operand's rank is not known, or below 2, or it is blocked";
-  return std::nullopt;
-}
-
-/// x * factor + shift with a factor and shift per channel, which are computed anew each time.
-class BatchNormLaunch final : public tactics::Launch {
- public:
-  int64_t batch = 0, channels = 0, pixels = 1;
-  double epsilon = 0;
-  const kernels::RowKernels& loops = kernels::row_kernels(kernels::best_cpu_target());
-
-  int64_t workspace_bytes() const override { return 2 * channels * static_cast<int64_t>(sizeof(float)); }
-
-  Result<void> run(const LaunchArgs& args) const override {
-    float* factors = static_cast<float*>(args.workspace);
-    float* shifts = factors + channels;
-    const auto operand = [&](size_t input, int64_t c) {
-      return static_cast<double>(args.inputs[input].as<const float>()[c]);
-    };
-    for (int64_t c = 0; c < channels; ++c) {
-      const double factor = operand(1, c) / std::sqrt(operand(4, c) + epsilon);
-      factors[c] = static_cast<float>(factor);
-      shifts[c] = static_cast<float>(operand(2, c) - operand(3, c) * factor);
-    }
-    const auto* x = args.inputs[0].as<const float>();
-    float* y = args.outputs[0].as<float>();
-    const int64_t length = pixels == 1 ? channels : pixels;
-    const int64_t lines = pixels == 1 ? batch : batch * channels;
-    parallel_for(args.threads, lines, std::max<int64_t>(8192 / std::max<int64_t>(length, 1), 1),
-                 [&](int64_t begin, int64_t end, int) {
-                   for (int64_t line = begin; line < end; ++line) {
-                     const int64_t at = line * length;
-                     if (pixels == 1) {
-                       loops.multiply_add(x + at, length, factors, shifts, y + at);
-                     } else {
-                       loops.scale_shift(x + at, length, factors[line % channels], shifts[line % channels], y + at);
-                     }
-                   }
-                 });
-    return {};
-  }
-};
-
-Result<std::unique_ptr<tactics::Launch>> prepare_batch_norm(const tactics::PrepareArgs& args) {
-  const auto dims = args.problem.in_dims(0);
-  auto launch = std::make_unique<BatchNormLaunch>();
-  launch->batch = dims[0];
-  launch->channels = dims[1];
-  launch->pixels = count_between(dims, 2, static_cast<int64_t>(dims.size()));
-  launch->epsilon = args.problem.attrs.as<BatchNormAttrs>().epsilon;
-  return std::unique_ptr<tactics::Launch>(std::move(launch));
-}
-
 }  // namespace
 
 const tactics::Tactic kGroupNormPlanes{
@@ -282,14 +223,6 @@ const tactics::Tactic kGroupNormChannelsLast{
     .op = "GroupNorm",
     .why_not = why_not<true>,
     .prepare = prepare<ChannelsLastLaunch>,
-    .in_place_inputs = 1,
-};
-
-const tactics::Tactic kBatchNormPlanes{
-    .name = "BatchNorm.cpu.scale_shift",
-    .op = "BatchNorm",
-    .why_not = batch_norm_why_not,
-    .prepare = prepare_batch_norm,
     .in_place_inputs = 1,
 };
 

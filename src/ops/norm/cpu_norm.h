@@ -9,5 +9,6 @@ extern const tactics::Tactic kLayerNormRows;
 extern const tactics::Tactic kGroupNormPlanes;
 extern const tactics::Tactic kGroupNormChannelsLast;
 extern const tactics::Tactic kBatchNormPlanes;
+extern const tactics::Tactic kLocalResponseNormTiles;
 
 }  // namespace strop::ops
