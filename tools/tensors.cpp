@@ -121,8 +121,7 @@ std::vector<Tensors> read_folder(const std::string& folder, const std::vector<Po
       for (const fs::path& file : sorted_entries(entry.string())) {
         // A set of the standard's tests holds inputs and outputs side by side.
         const std::string stem = file.stem().string();
-        if (is_tensor_file(file) && !(position_of(stem) && !stem.starts_with(role)))
-          read_into(set, file, ports, false);
+        if (is_tensor_file(file) && !(position_of(stem) && !stem.starts_with(role))) read_into(set, file, ports, false);
       }
     } else if (is_tensor_file(entry)) {
       read_into(set, entry, ports, true);

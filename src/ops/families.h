@@ -47,7 +47,10 @@ struct Operator;
   X(sequence)                      \
   X(signal)                        \
   X(random)                        \
-  X(strings)
+  X(strings)                       \
+  X(detection)                     \
+  X(loss)                          \
+  X(einsum)
 
 #define STROP_DECLARE_FAMILY(folder)                     \
   std::span<const Operator* const> folder##_operators(); \
