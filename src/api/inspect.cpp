@@ -92,9 +92,7 @@ Json step_json(const plan::Step& step, const plan::Block& block, size_t index) {
             {"name", step.onnx_nodes.empty() ? fmt::format("{}#{}", op, index) : step.onnx_nodes.front()},
             {"kind", kind_name(step.kind)},
             {"op", op},
-            {"tactic", first      ? first->tactic
-                       : computes ? tactics::reference_tactic_name(step.op)
-                                  : op},
+            {"tactic", tactic_of(step)},
             {"config", first ? first->config : ""},
             {"time_us", nullptr},
             {"why", step.why},
