@@ -1,12 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "ops/import_testing.h"
+#include "onnx/one_node.h"
 
 namespace strop::ops::testing {
 namespace {
 
 using onnx::testing::int_attr;
 using onnx::testing::ints_attr;
+using onnx::testing::imported;
 using onnx::testing::node;
 using onnx::testing::string_attr;
 using onnx::testing::value_info;
