@@ -12,8 +12,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from tiny import BIAS, WEIGHT, call, dense
 
-from conftest import BIAS, WEIGHT, call, dense
 from strop_command import STROP
 
 

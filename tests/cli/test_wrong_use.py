@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from conftest import call
+from tiny import call
 
 # Arguments → what stderr says. {m}: model, {n}: model with two inputs, {e}: engine, {f}: folder.
 CASES = {
