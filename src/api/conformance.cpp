@@ -53,6 +53,30 @@ Result<std::vector<CaseFiles>> find_cases(const std::string& folder) {
   return cases;
 }
 
+/// The step's operator as ONNX's nodes are named after it, where one fits `matches`; "" where none does.
+template <class Matches>
+std::string find_operator(const runtime::Program& program, Matches&& matches) {
+  for (const auto& steps : program.steps) {
+    for (const runtime::ProgramStep& step : steps) {
+      if (step.op && matches(*step.op)) return std::string(step.op->name);
+    }
+  }
+  return "";
+}
+
+/// A Fourier transform's rounding error is bounded relative to the largest element, not to each: the standard's own
+/// expected values, made in single precision, hold 2e-7 where 0 is right beside elements of 50 (Higham, Accuracy and
+/// Stability of Numerical Algorithms, section 24.1).
+bool is_fourier(const ops::Operator& op) { return op.name == "DFT" || op.name == "STFT"; }
+
+/// Of a real tensor.
+double largest_magnitude(const Tensor& tensor) {
+  double largest = 0;
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    largest = std::max(largest, std::fabs(load_scalar(tensor.dtype(), tensor.raw(), i)));
+  return largest;
+}
+
 /// As numpy.allclose with equal_nan: |actual - expected| <= atol + rtol * |expected|.
 bool is_close(double actual, double expected, const ConformanceOptions& options) {
   if (std::isnan(actual) || std::isnan(expected)) return std::isnan(actual) && std::isnan(expected);
@@ -144,6 +168,12 @@ class CaseRunner {
       const bool unsupported = engine.error().code == ErrorCode::Unsupported;
       return outcome(unsupported ? CaseResult::Unsupported : CaseResult::Failed, engine.error().message);
     }
+    const std::string random =
+        find_operator(*engine->impl().program, [](const ops::Operator& op) { return !op.is_deterministic; });
+    if (!random.empty()) {
+      return outcome(CaseResult::Skipped,
+                     fmt::format("{} draws random numbers, which ones the standard leaves open", random));
+    }
     if (files_.data_sets.empty()) return outcome(CaseResult::Skipped, "there is no test data");
     for (const std::string& data : files_.data_sets) {
       if (!fs::exists(data + "output_0.pb")) return outcome(CaseResult::Skipped, "there is no expected output");
@@ -194,10 +224,13 @@ class CaseRunner {
     runtime::Executor executor(engine.program, runtime_.impl()->threads, {1, runtime_.impl()->cancel});
     std::vector<Value> outputs(block.outputs.size());
     STROP_TRY(executor.run(inputs, outputs));
+    const bool fourier = !find_operator(*engine.program, is_fourier).empty();
     for (size_t i = 0; i < outputs.size(); ++i) {
       STROP_ASSIGN(const Type type, declared_type(block.outputs[i]));
       STROP_ASSIGN(const Value expected, api::read_value(fmt::format("{}output_{}.pb", data, i), type));
-      const std::string what = difference(outputs[i], expected, options_);
+      ConformanceOptions limits = options_;
+      if (fourier && expected.is_tensor()) limits.atol *= std::max(1.0, largest_magnitude(expected.tensor()));
+      const std::string what = difference(outputs[i], expected, limits);
       if (!what.empty()) return fmt::format("output '{}' {}", block.outputs[i].name, what);
     }
     return std::string();

@@ -37,11 +37,12 @@ Result<onnx::ImportedModel> import_reference(const std::string& path, const plan
   compiler::CompileOptions options;
   options.import.shapes = fixed_shapes(block);
   auto imported = compiler::import_for(path, options);
-  if (!imported.ok() && imported.error().code == ErrorCode::InvalidArgument) {
+  if (!imported.ok()) {
+    if (imported.error().code != ErrorCode::InvalidArgument) return imported.error();
     return error(ErrorCode::InvalidArgument, "'{}' is another model than the engine's: {}", path,
                  imported.error().message);
   }
-  STROP_ASSIGN(onnx::ImportedModel model, std::move(imported));
+  onnx::ImportedModel model = std::move(imported).value();
   if (names(model.graph->outputs) != names(block.outputs)) {
     options.import.outputs = names(block.outputs);
     STROP_ASSIGN(model, compiler::import_for(path, options));

@@ -5,9 +5,9 @@
 namespace strop::ops::testing {
 namespace {
 
+using onnx::testing::imported;
 using onnx::testing::int_attr;
 using onnx::testing::ints_attr;
-using onnx::testing::imported;
 using onnx::testing::node;
 using onnx::testing::string_attr;
 using onnx::testing::value_info;
