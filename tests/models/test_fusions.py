@@ -10,10 +10,10 @@ from pathlib import Path
 
 import onnx
 import pytest
+from test_models import onnxruntime_outputs
 
 import strop_command
 from catalogue import MODELS, Model, rel_l2
-from test_models import onnxruntime_outputs
 
 # What a fusion is called below: the knobs that switch it off.
 FUSIONS = {
