@@ -247,21 +247,23 @@ std::vector<Message> functions() {
                     .outputs = {"r"},
                     .nodes = {node("Concat", {"a", "a"}, {"r"}, {reference_attr("axis", "where", 2)})},
                     .attributes = {"where"}}),
-          function({.name = "four",
-                    .domain = "local",
-                    .inputs = {"a"},
-                    .outputs = {"r"},
-                    .nodes = {node("twice", {"a"}, {"b"}, {reference_attr("where", "at", 2)}, "", "local"),
-                              node("twice", {"b"}, {"r"}, {reference_attr("where", "at", 2)}, "second", "local")},
-                    .attribute_defaults = {int_attr("at", 0)}})};
+          function(
+              {.name = "four",
+               .domain = "local",
+               .inputs = {"a"},
+               .outputs = {"r"},
+               .nodes = {in_domain("local", node("twice", {"a"}, {"b"}, {reference_attr("where", "at", 2)})),
+                         in_domain("local", node("twice", {"b"}, {"r"}, {reference_attr("where", "at", 2)}, "second"))},
+               .attribute_defaults = {int_attr("at", 0)}})};
 }
 
 TEST(Import, FunctionsAreWrittenOut) {
-  const auto imported = import(model({.graph = graph({.nodes = {node("four", {"x"}, {"y"}, {}, "call", "local")},
-                                                      .initializers = {},
-                                                      .inputs = {x_info()},
-                                                      .outputs = {y_info()}}),
-                                      .functions = functions()}));
+  const auto imported =
+      import(model({.graph = graph({.nodes = {in_domain("local", node("four", {"x"}, {"y"}, {}, "call"))},
+                                    .initializers = {},
+                                    .inputs = {x_info()},
+                                    .outputs = {y_info()}}),
+                    .functions = functions()}));
   ASSERT_TRUE(imported.ok()) << imported.error().message;
   const ir::Graph& graph = *imported->graph;
   ASSERT_EQ(graph.order().size(), 2u);
@@ -272,12 +274,12 @@ TEST(Import, FunctionsAreWrittenOut) {
 }
 
 TEST(Import, FunctionAttributesAtTheCall) {
-  const auto imported =
-      import(model({.graph = graph({.nodes = {node("four", {"x"}, {"y"}, {int_attr("at", 1)}, "call", "local")},
-                                    .initializers = {},
-                                    .inputs = {value_info("x", DType::F32, {2, 1})},
-                                    .outputs = {value_info("y", DType::F32, {2, 4})}}),
-                    .functions = functions()}));
+  const auto imported = import(
+      model({.graph = graph({.nodes = {in_domain("local", node("four", {"x"}, {"y"}, {int_attr("at", 1)}, "call"))},
+                             .initializers = {},
+                             .inputs = {value_info("x", DType::F32, {2, 1})},
+                             .outputs = {value_info("y", DType::F32, {2, 4})}}),
+             .functions = functions()}));
   ASSERT_TRUE(imported.ok()) << imported.error().message;
   EXPECT_THAT(numbers(run(*imported, {f32({2, 1}, {5, 6})})[0]), ElementsAre(5, 5, 5, 5, 6, 6, 6, 6));
 }
@@ -295,7 +297,7 @@ TEST(Import, FunctionsThatExplodeAreRefused) {
                   .outputs = {"r"},
                   .nodes = {node(inner, {"a"}, {"b"}, {}, "", domain), node(inner, {"b"}, {"r"}, {}, "", domain)}}));
   }
-  EXPECT_EQ(failure(model({.graph = graph({.nodes = {node("f29", {"x"}, {"y"}, {}, "", "local")},
+  EXPECT_EQ(failure(model({.graph = graph({.nodes = {in_domain("local", node("f29", {"x"}, {"y"}))},
                                            .initializers = {},
                                            .inputs = {x_info()},
                                            .outputs = {y_info()}}),
@@ -427,7 +429,7 @@ TEST(Import, Scan) {
 TEST(Import, DamagedModels) {
   const std::vector<std::string> models = {
       model(if_graph()), model(loop_graph(true)),
-      model({.graph = graph({.nodes = {node("four", {"x"}, {"y"}, {}, "call", "local")},
+      model({.graph = graph({.nodes = {in_domain("local", node("four", {"x"}, {"y"}, {}, "call"))},
                              .initializers = {},
                              .inputs = {x_info()},
                              .outputs = {y_info()}}),

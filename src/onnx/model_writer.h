@@ -138,16 +138,17 @@ inline Message reference_attr(std::string_view name, std::string_view of, int64_
 using Names = std::vector<std::string>;
 
 inline Message node(std::string_view op, const Names& inputs, const Names& outputs,
-                    const std::vector<Message>& attrs = {}, std::string_view name = "", std::string_view domain = "") {
+                    const std::vector<Message>& attrs = {}, std::string_view name = "") {
   Message result;
   for (const std::string& input : inputs) result.text(1, input);
   for (const std::string& output : outputs) result.text(2, output);
   if (!name.empty()) result.text(3, name);
   result.text(4, op);
   for (const Message& attr : attrs) result.message(5, attr);
-  if (!domain.empty()) result.text(7, domain);
   return result;
 }
+/// The node with another operator domain than the default one.
+inline Message in_domain(std::string_view domain, Message node) { return node.text(7, domain); }
 
 struct GraphSpec {
   std::vector<Message> nodes;

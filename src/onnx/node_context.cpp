@@ -40,7 +40,7 @@ std::vector<Value> fold(const ir::Graph& graph, ir::NodeId id) {
 }
 
 /// Replaces the node by constants.
-std::vector<ir::ValueId> replace_by_constants(ir::Graph& graph, ir::NodeId id, std::vector<Value> results) {
+std::vector<ir::ValueId> replace_by_constants(ir::Graph& graph, ir::NodeId id, const std::vector<Value>& results) {
   ir::Constant constant;
   std::set<std::string> origins;
   for (const ir::ValueId input : graph.node(id).inputs) {
@@ -52,7 +52,7 @@ std::vector<ir::ValueId> replace_by_constants(ir::Graph& graph, ir::NodeId id, s
   constant.recipe = fmt::format("fold({})", graph.node(id).op->name);
   graph.erase(id);
   std::vector<ir::ValueId> ids;
-  for (Value& result : results) {
+  for (const Value& result : results) {
     constant.tensor = result.tensor();
     ids.push_back(graph.add_constant(constant));
   }
@@ -136,7 +136,7 @@ Result<std::vector<ir::ValueId>> NodeContext::emit_many(const ops::Operator& op,
     return node_error(sized.error().code, sized.error().message);
   }
   if (auto results = fold(graph(), *added); !results.empty()) {
-    return replace_by_constants(graph(), *added, std::move(results));
+    return replace_by_constants(graph(), *added, results);
   }
   return graph().node(*added).outputs;
 }

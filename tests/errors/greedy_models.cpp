@@ -90,7 +90,7 @@ std::vector<HostileModel> greedy_models() {
              "2 operators are not supported: Frobnicate (domain '', opset 17, node 'odd'), Twiddle (domain '', opset "
              "17, node '#1')"),
       greedy("operator_of_another_domain",
-             ModelSpec{.graph = graph(graph_of({node("Identity", {"x"}, {"y"}, {}, "odd", "com.example")})),
+             ModelSpec{.graph = graph(graph_of({in_domain("com.example", node("Identity", {"x"}, {"y"}, {}, "odd"))})),
                        .opsets = {opset("", 17), opset("com.example", 1)}},
              "unsupported", "node 'odd' (Identity, domain 'com.example'): operator is not supported"),
       greedy("operator_too_old",

@@ -32,8 +32,8 @@ Message branch(std::vector<Message> nodes, const Message& output) {
 
 Message good_branch() { return branch({node("Identity", {"x"}, {"t"})}, value_info("t", DType::F32, {2})); }
 
-GraphSpec if_with(std::vector<Message> attrs) {
-  GraphSpec spec = graph_of({node("If", {"c"}, {"y"}, std::move(attrs), "choose")});
+GraphSpec if_with(const std::vector<Message>& attrs) {
+  GraphSpec spec = graph_of({node("If", {"c"}, {"y"}, attrs, "choose")});
   spec.inputs.push_back(value_info("c", DType::Bool, {}));
   return spec;
 }
@@ -153,12 +153,12 @@ std::vector<HostileModel> bad_nodes() {
                               .domain = "local",
                               .inputs = {"a"},
                               .outputs = {"r"},
-                              .nodes = {node("g", {"a"}, {"r"}, {}, "", "local")}});
+                              .nodes = {in_domain("local", node("g", {"a"}, {"r"}))}});
   const Message g = function({.name = "g",
                               .domain = "local",
                               .inputs = {"a"},
                               .outputs = {"r"},
-                              .nodes = {node("f", {"a"}, {"r"}, {}, "", "local")}});
+                              .nodes = {in_domain("local", node("f", {"a"}, {"r"}))}});
   const Message h = function(
       {.name = "h", .domain = "local", .inputs = {"a"}, .outputs = {"r"}, .nodes = {node("Identity", {"a"}, {"r"})}});
   return {
@@ -188,11 +188,12 @@ std::vector<HostileModel> bad_nodes() {
               "node 'repeat' (Loop): the body returns 1 values, fewer than the 2 that it must"),
       illegal("loop_body_takes_too_little", loop_with(narrow_body),
               "node 'repeat' (Loop): 'body' takes 1 values, but is given 3"),
-      illegal("function_calls_itself", with_functions({f, g}, node("f", {"x"}, {"y"}, {}, "call", "local")),
+      illegal("function_calls_itself", with_functions({f, g}, in_domain("local", node("f", {"x"}, {"y"}, {}, "call"))),
               "function 'f' calls itself"),
-      illegal("function_twice", with_functions({h, h}, node("h", {"x"}, {"y"}, {}, "call", "local")),
+      illegal("function_twice", with_functions({h, h}, in_domain("local", node("h", {"x"}, {"y"}, {}, "call"))),
               "function 'h' is defined twice"),
-      illegal("function_with_too_many_operands", with_functions({h}, node("h", {"x", "x"}, {"y"}, {}, "call", "local")),
+      illegal("function_with_too_many_operands",
+              with_functions({h}, in_domain("local", node("h", {"x", "x"}, {"y"}, {}, "call"))),
               "node 'call' (h): has 2 operands and 1 results, but the function has 1 and 1"),
   };
 }
