@@ -290,12 +290,12 @@ TEST(Import, FunctionsThatExplodeAreRefused) {
   for (int i = 0; i < 30; ++i) {
     const std::string inner = i == 0 ? "Identity" : "f" + std::to_string(i - 1);
     const std::string domain = i == 0 ? "" : "local";
-    all.push_back(
-        function({.name = "f" + std::to_string(i),
-                  .domain = "local",
-                  .inputs = {"a"},
-                  .outputs = {"r"},
-                  .nodes = {node(inner, {"a"}, {"b"}, {}, "", domain), node(inner, {"b"}, {"r"}, {}, "", domain)}}));
+    all.push_back(function(
+        {.name = "f" + std::to_string(i),
+         .domain = "local",
+         .inputs = {"a"},
+         .outputs = {"r"},
+         .nodes = {in_domain(domain, node(inner, {"a"}, {"b"})), in_domain(domain, node(inner, {"b"}, {"r"}))}}));
   }
   EXPECT_EQ(failure(model({.graph = graph({.nodes = {in_domain("local", node("f29", {"x"}, {"y"}))},
                                            .initializers = {},

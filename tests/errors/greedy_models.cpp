@@ -18,14 +18,14 @@ ModelSpec doubling_functions(int count) {
   for (int i = 0; i < count; ++i) {
     const std::string inner = i == 0 ? "Identity" : "f" + std::to_string(i - 1);
     const std::string domain = i == 0 ? "" : "local";
-    functions.push_back(
-        function({.name = "f" + std::to_string(i),
-                  .domain = "local",
-                  .inputs = {"a"},
-                  .outputs = {"r"},
-                  .nodes = {node(inner, {"a"}, {"b"}, {}, "", domain), node(inner, {"b"}, {"r"}, {}, "", domain)}}));
+    functions.push_back(function(
+        {.name = "f" + std::to_string(i),
+         .domain = "local",
+         .inputs = {"a"},
+         .outputs = {"r"},
+         .nodes = {in_domain(domain, node(inner, {"a"}, {"b"})), in_domain(domain, node(inner, {"b"}, {"r"}))}}));
   }
-  const Message call = node("f" + std::to_string(count - 1), {"x"}, {"y"}, {}, "call", "local");
+  const Message call = in_domain("local", node("f" + std::to_string(count - 1), {"x"}, {"y"}, {}, "call"));
   return {.graph = graph(graph_of({call})), .functions = functions};
 }
 
