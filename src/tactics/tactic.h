@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "base/threads.h"
+#include "device/device.h"
 #include "ops/operator.h"
 #include "tensor/tensor.h"
 #include "tensor/type.h"
@@ -27,7 +28,7 @@ namespace strop::tactics {
 /// of accumulation in the declared type, Reduced computes in a narrower type.
 enum class Numerics : uint8_t { Exact, Reassociated, Reduced };
 
-enum class DeviceKind : uint8_t { Cpu, Cuda, Fake };
+using DeviceKind = device::Kind;
 
 struct Range {
   int64_t min = 0;
@@ -53,7 +54,8 @@ struct Problem {
   std::vector<int64_t> out_dims(size_t index = 0) const { return *as_constants(out(index).dims()); }
 };
 
-/// A tactic's parameters: named integers. The text form ("mr=6,nc=1024"; "" for none) is part of cache keys.
+/// A tactic's parameters: named integers. The text form ("mr=6,nc=1024"; "" for none) is part of cache keys. Every
+/// tactic has one parameter more, kThreadsParameter, that those who prepare and launch it obey.
 struct Config {
   std::vector<std::pair<std::string, int64_t>> values;
   int64_t get(std::string_view name, int64_t fallback) const;
@@ -61,6 +63,9 @@ struct Config {
   static Result<Config> parse(std::string_view text);
   friend bool operator==(const Config&, const Config&) = default;
 };
+
+/// Workers that the step may use; absent: all there are.
+inline constexpr std::string_view kThreadsParameter = "threads";
 
 /// Memory of one operand or result at launch. Elements are row-major over the problem's dims; consecutive rows of the
 /// last dimension are `pitch` elements apart (dense when equal to it). Tactics that do not say they accept a pitch get
@@ -79,6 +84,7 @@ struct LaunchArgs {
   std::span<const Buffer> outputs;
   void* workspace = nullptr;  ///< 64-byte aligned, Launch::workspace_bytes() long
   Threads& threads;
+  device::Stream* stream = nullptr;  ///< what the work is enqueued on; null on the CPU
 };
 
 /// A prepared problem: everything that depends on shapes only has been computed.
