@@ -35,7 +35,7 @@ Engine open_engine(const std::string& path, const CompileFlags& flags, const Run
   if (asks_to_compile(flags)) {
     refuse(
         "'{}' is an engine: --device, --precision, --min-shapes, --opt-shapes, --max-shapes, --route, --outputs, "
-        "--target and --effort are for models",
+        "--target, --effort and --timing-cache are for models",
         path);
   }
   return or_fail(Engine::load(path, runtime));

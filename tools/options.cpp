@@ -110,17 +110,23 @@ void add_compile(CLI::App& command, CompileFlags& flags) {
   command.add_option("--outputs", flags.outputs, "Tensors to return instead of the model's outputs: NAME,…")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--effort", flags.effort, "0 to 5")->capture_default_str()->check(CLI::Range(0, 5));
+  command
+      .add_option("--effort", flags.effort,
+                  "0 to 5: how long tactics are timed against each other; 0: not at all, by estimate")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 5));
   command.add_option("--target", flags.target, "Instruction set; by default this machine's best");
-  add_refused(command, {"--timing-cache", "--timing-cache-only", "--lockfile", "--write-lockfile", "--io",
-                        "--memory-limit", "--calibration"});
+  command.add_option("--timing-cache", flags.timing_cache, "File that measured times are read from and added to");
+  command.add_flag("--timing-cache-only", flags.timing_cache_only, "Measure nothing; say what the cache lacks");
+  add_refused(command, {"--lockfile", "--write-lockfile", "--io", "--memory-limit", "--calibration"});
 }
 
 bool asks_to_compile(const CompileFlags& flags) {
   const CompileFlags defaults;
   return flags.device != defaults.device || flags.precision != defaults.precision || !flags.min_shapes.empty() ||
          !flags.opt_shapes.empty() || !flags.max_shapes.empty() || !flags.route.empty() || !flags.outputs.empty() ||
-         !flags.target.empty() || flags.effort != defaults.effort;
+         !flags.target.empty() || flags.effort != defaults.effort || !flags.timing_cache.empty() ||
+         flags.timing_cache_only;
 }
 
 BuildOptions build_options(const CompileFlags& flags) {
@@ -132,6 +138,8 @@ BuildOptions build_options(const CompileFlags& flags) {
   options.outputs = flags.outputs;
   options.effort = flags.effort;
   options.target = flags.target;
+  options.timing_cache = flags.timing_cache;
+  options.timing_cache_only = flags.timing_cache_only;
   return options;
 }
 

@@ -28,6 +28,8 @@ struct CompileFlags {
   std::vector<std::string> outputs;
   std::string target;
   int effort = BuildOptions().effort;
+  std::string timing_cache;
+  bool timing_cache_only = false;
 };
 void add_compile(CLI::App& command, CompileFlags& flags);
 /// Just --shapes.

@@ -132,7 +132,7 @@ struct ShapeProfile {
 
 /// Where a build is: for progress displays.
 struct Progress {
-  std::string_view stage;  ///< "import", "passes", "select", "write"
+  std::string_view stage;  ///< "import", "passes", "select", "measure", "write"
   std::string_view item;   ///< the pass or node
   int64_t done = 0;
   int64_t total = 0;  ///< 0: not known
@@ -143,10 +143,13 @@ struct BuildOptions {
   Precision precision = Precision::Fp32;
   std::map<std::string, ShapeProfile> shapes;  ///< by input name
   std::string route;                           ///< "knob=value …"
-  int effort = 3;                              ///< 0..5
-  std::vector<std::string> outputs;            ///< tensors to return instead of the model's outputs; any intermediate
-  std::string target;                          ///< another instruction set or GPU than this machine's; "" for this one
-  int64_t memory_limit_bytes = 0;              ///< 0: none
+  /// 0..5: how long tactics are timed against each other; 0 chooses by estimate and measures nothing.
+  int effort = 3;
+  std::string timing_cache;          ///< a file: measured times are read from it and added to it; "": none
+  bool timing_cache_only = false;    ///< measure nothing; an error says which times the cache lacks
+  std::vector<std::string> outputs;  ///< tensors to return instead of the model's outputs; any intermediate
+  std::string target;                ///< another instruction set or GPU than this machine's; "" for this one
+  int64_t memory_limit_bytes = 0;    ///< 0: none
   std::function<void(const Progress&)> progress;
 };
 
@@ -310,7 +313,7 @@ struct ConformanceCase {
 };
 
 struct ConformanceOptions {
-  BuildOptions build;
+  BuildOptions build = {.effort = 0};
   double rtol = 1e-3;
   double atol = 1e-7;
   std::string filter;  ///< only cases whose name contains it

@@ -23,10 +23,10 @@ Result<void> check_device(const BuildOptions& options, Log& log) {
   }
   if (options.effort < 0 || options.effort > 5)
     return error(ErrorCode::InvalidArgument, "effort is 0 to 5, not {}", options.effort);
-  if (options.effort != BuildOptions().effort)
-    log.warning("effort {} changes nothing so far: tactics are chosen by estimate", options.effort);
   if (options.memory_limit_bytes != 0)
     return error(ErrorCode::Unsupported, "a memory limit cannot be kept so far: build without one");
+  if (options.timing_cache_only && options.timing_cache.empty())
+    return error(ErrorCode::InvalidArgument, "timing_cache_only needs a timing cache: name its file");
   return {};
 }
 
@@ -63,6 +63,8 @@ Result<void> apply_ranges(const std::string& model_path, const BuildOptions& opt
     for (size_t axis = 0; axis < profile->second.min.size() && axis < type.tensor.dims().size(); ++axis) {
       const Dim& dim = type.tensor.dims()[axis];
       if (!dim.is_symbol()) continue;
+      if (axis < profile->second.opt.size())
+        out.select.optimum.try_emplace(dim.to_string(), profile->second.opt[axis]);
       auto [range, inserted] =
           out.ranges.try_emplace(dim.to_string(), tactics::Range{profile->second.min[axis], profile->second.max[axis]});
       if (inserted) continue;
@@ -80,6 +82,9 @@ namespace api {
 Result<compiler::CompileOptions> compile_options(const BuildOptions& options) {
   compiler::CompileOptions out;
   out.route = options.route;
+  out.select.effort = options.effort;
+  out.select.cache_only = options.timing_cache_only;
+  out.timing_cache = options.timing_cache;
   out.import.outputs = options.outputs;
   for (const auto& [input, profile] : options.shapes) STROP_TRY(apply_profile(input, profile, out));
   if (options.progress) {

@@ -52,7 +52,7 @@ class BlockLowering {
   Result<void> lower_regions(ir::NodeId id, plan::Step& step);
   int32_t lower_attrs(const ops::Attrs& attrs);
   tactics::Problem make_problem(const ir::Node& node) const;
-  void choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step, StepInfo& info);
+  Result<void> choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step, StepInfo& info);
   void pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice,
                     plan::Variant& variant);
   int32_t operand(ir::ValueId id, bool packed);

@@ -1,5 +1,9 @@
 #include "compiler/compile.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "device/cpu_device.h"
 #include "kernels/cpu_target.h"
 #include "tactics/fingerprint.h"
 
@@ -13,6 +17,56 @@ const KnobList& compiler_knobs() {
   }();
   return kList;
 }
+
+std::string software_fingerprint() { return tactics::fingerprint(); }
+
+namespace {
+
+/// Chooses tactics and lowers; what was measured is saved whether or not that succeeds, so that an interrupted build
+/// has not measured in vain.
+Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& options, const Route& route,
+                                 const CompileEnvironment& environment, Compiled& compiled, std::string& used_digest) {
+  select::TimingCache cache;
+  if (!options.timing_cache.empty()) {
+    STROP_ASSIGN(cache, select::TimingCache::load(options.timing_cache));
+    if (cache.unusable_lines() > 0) {
+      environment.log.warning("timing cache '{}': {} lines cannot be used and were ignored", options.timing_cache,
+                              cache.unusable_lines());
+    }
+  } else if (options.select.cache_only) {
+    return error(ErrorCode::InvalidArgument, "timing_cache_only needs a timing cache: name its file");
+  }
+  const auto device = device::make_cpu_device(kernels::to_string(kernels::best_cpu_target()));
+  const auto report = [&](std::string_view stage, std::string_view item, int64_t done, int64_t total) {
+    if (options.progress) options.progress(stage, item, done, total);
+  };
+  const auto total = static_cast<int64_t>(graph.order().size());
+  int64_t done = 0;
+  select::SelectOptions select_options = options.select;
+  select_options.cancel = environment.cancel;
+  select_options.on_measure = [&](std::string_view problem) { report("measure", problem, done - 1, total); };
+  select::Selector selector(
+      {tactics::builtin_cpu_tactics(), *device, environment.threads, software_fingerprint(), cache}, route,
+      std::move(select_options));
+  LowerContext context{selector, route, options.ranges};
+  context.on_node = [&](std::string_view node) { report("select", node, std::min(done++, total), total); };
+  auto lowered = lower(graph, context);
+  if (!options.timing_cache.empty() && selector.stats().measured > 0) STROP_TRY(cache.save(options.timing_cache));
+  if (!lowered.ok()) return lowered.error();
+  if (!selector.missing().empty()) {
+    return error(
+        ErrorCode::NotFound,
+        "timing cache '{}' lacks {} problems on this device: build once without timing_cache_only. The first is {}",
+        options.timing_cache, selector.missing().size(), selector.missing().front());
+  }
+  compiled.selected = selector.stats();
+  used_digest = selector.used().size() == 0 ? "" : sha256(selector.used().text()).hex();
+  environment.log.info("selection: {} problems measured, {} from the timing cache, {} by estimate",
+                       compiled.selected.measured, compiled.selected.cached, compiled.selected.estimated);
+  return lowered;
+}
+
+}  // namespace
 
 Result<onnx::ImportedModel> import_for(const std::string& model_path, const CompileOptions& options) {
   return onnx::import_model(model_path, options.import);
@@ -41,8 +95,8 @@ Result<Compiled> compile(const std::string& model_path, const CompileOptions& op
   model.graph->compact();
   STROP_TRY(environment.cancel.check());
 
-  report("select", "");
-  STROP_ASSIGN(Lowered lowered, lower(*model.graph, {tactics::builtin_cpu_tactics(), route, options.ranges}));
+  std::string used_digest;
+  STROP_ASSIGN(Lowered lowered, select_and_lower(*model.graph, options, route, environment, compiled, used_digest));
   STROP_TRY(environment.cancel.check());
 
   compiled.stats = lowered.stats;
@@ -55,7 +109,7 @@ Result<Compiled> compile(const std::string& model_path, const CompileOptions& op
       {"route", route.to_string()},
       {"route_full", route.full_text()},
       {"precision", options.precision},
-      {"timing_cache_digest", ""},
+      {"timing_cache_digest", used_digest},
       {"accuracy", ""},
       {"views", std::to_string(compiled.stats.views)},
       {"in_place", std::to_string(compiled.stats.in_place)},

@@ -25,6 +25,8 @@ struct CompileOptions {
   std::string route;                             ///< "knob=value …"
   std::map<std::string, tactics::Range> ranges;  ///< of symbols, from min/max shapes
   std::string precision = "fp32";
+  select::SelectOptions select;  ///< effort, optimum, memory limit; cancelling and progress are filled in
+  std::string timing_cache;      ///< a file that measured times are read from and added to; "": none
   /// stage, item (pass or node), done, total (0: not known); may be empty.
   std::function<void(std::string_view stage, std::string_view item, int64_t done, int64_t total)> progress;
 };
@@ -32,6 +34,7 @@ struct CompileOptions {
 struct Compiled {
   engine::EngineImage image;
   LowerStats stats;
+  select::SelectStats selected;
   std::vector<passes::PassReport> passes;
   int64_t imported_nodes = 0;
 };
@@ -42,6 +45,9 @@ struct CompileEnvironment {
   Log& log;
   CancelToken cancel;
 };
+
+/// What times in a timing cache are keyed by besides the problem: kernels of this version.
+std::string software_fingerprint();
 
 /// Every knob that the compiler reads: the catalogue of the command line, the tuner and the record.
 const KnobList& compiler_knobs();

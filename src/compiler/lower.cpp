@@ -187,9 +187,9 @@ void BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& p
   }
 }
 
-void BlockLowering::choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step,
-                                  StepInfo& info) {
-  select::Choice choice = select::choose(problem, builder_.ctx.tactics, builder_.ctx.route);
+Result<void> BlockLowering::choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step,
+                                          StepInfo& info) {
+  STROP_ASSIGN(select::Choice choice, builder_.ctx.selector.choose(problem));
   plan::Variant variant;
   variant.packed.assign(node.inputs.size(), kNone);
   if (choice.tactic) {
@@ -205,6 +205,7 @@ void BlockLowering::choose_tactic(const ir::Node& node, const tactics::Problem& 
   step.why = std::move(choice.why);
   step.candidates = std::move(choice.candidates);
   step.variants.push_back(std::move(variant));
+  return {};
 }
 
 // A result that is a contiguous part of its operand needs no step.
@@ -272,7 +273,8 @@ Result<void> BlockLowering::lower_node(ir::NodeId id) {
   const bool choosable = planned || (node.late.empty() && !node.op->has_regions &&
                                      std::all_of(problem.inputs.begin(), problem.inputs.end(), ranked) &&
                                      std::all_of(problem.outputs.begin(), problem.outputs.end(), ranked));
-  if (choosable) choose_tactic(node, problem, step, info);
+  if (builder_.ctx.on_node) builder_.ctx.on_node(node.sources.empty() ? node.op->name : node.sources[0]);
+  if (choosable) STROP_TRY(choose_tactic(node, problem, step, info));
   if (!planned) {
     ++builder_.result.stats.generic_steps;
     for (const ir::ValueId value : node.outputs) block().values[static_cast<size_t>(value)].storage = Storage::Host;

@@ -2,23 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/knob.h"
 #include "base/result.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
-#include "select/choose.h"
+#include "select/selector.h"
 #include "tactics/tactic.h"
 
 namespace strop::compiler {
 
 struct LowerContext {
-  const tactics::TacticList& tactics;
+  select::Selector& selector;
   const Route& route;
-  std::map<std::string, tactics::Range> ranges;  ///< of symbols, from the profile
+  std::map<std::string, tactics::Range> ranges;             ///< of symbols, from the profile
+  std::function<void(std::string_view node)> on_node = {};  ///< before a node's tactic is selected; may be empty
 };
 
 /// Counts that inspection prints.

@@ -211,8 +211,9 @@ Result<void> Frame::run_launch(size_t index) {
   PreparedStep& step = current_->steps[index];
   for (size_t i = 0; i < step.inputs.size(); ++i) step.input_buffers[i].data = resolve(step.inputs[i]);
   for (size_t i = 0; i < step.outputs.size(); ++i) step.output_buffers[i].data = resolve(step.outputs[i]);
-  return step.launch->run(
-      {step.input_buffers, step.output_buffers, arena_.get() + step.workspace_offset, shared_.threads});
+  SingleThread single;
+  return step.launch->run({step.input_buffers, step.output_buffers, arena_.get() + step.workspace_offset,
+                           step.alone ? static_cast<Threads&>(single) : shared_.threads});
 }
 
 Result<void> Frame::run_copy(size_t index) {

@@ -189,6 +189,7 @@ class Builder {
                  prepare_variant(step, loaded, plan_->registers,
                                  {problem, {}, request_.threads, 0, input_pitches, output_pitches}, &chosen));
     const plan::Variant& variant = step.variants[chosen];
+    prepared.alone = tactics::runs_alone(loaded.variants[chosen].config);
     for (size_t i = 0; i < variant.packed.size(); ++i) {
       if (variant.packed[i] != kNone) prepared.inputs[i] = {Storage::Weight, variant.packed[i], 0};
     }
@@ -315,8 +316,9 @@ Result<std::unique_ptr<tactics::Launch>> prepare_variant(const plan::Step& step,
     uint32_t packed = 0;
     for (size_t k = 0; k < step.variants[i].packed.size() && k < 32; ++k)
       packed |= step.variants[i].packed[k] != kNone ? uint32_t{1} << k : 0;
-    return loaded.variants[i].tactic->prepare(
-        {args.problem, loaded.variants[i].config, args.threads, packed, args.input_pitches, args.output_pitches});
+    return loaded.variants[i].tactic->prepare({args.problem, loaded.variants[i].config,
+                                               tactics::runs_alone(loaded.variants[i].config) ? 1 : args.threads,
+                                               packed, args.input_pitches, args.output_pitches});
   }
   STROP_UNREACHABLE("no variant of {} is unconditional", step.op);
 }

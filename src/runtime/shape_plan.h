@@ -24,6 +24,7 @@ struct PreparedStep {
   std::vector<Place> outputs;
   std::vector<tactics::Buffer> input_buffers;  ///< pitches set, pointers filled in at each run
   std::vector<tactics::Buffer> output_buffers;
+  bool alone = false;            ///< on the calling thread only
   int64_t workspace_offset = 0;  ///< in the arena
   int64_t copy_bytes = 0;        ///< Copy
 };

@@ -57,15 +57,17 @@ struct Problem {
 /// A tactic's parameters: named integers. The text form ("mr=6,nc=1024"; "" for none) is part of cache keys. Every
 /// tactic has one parameter more, kThreadsParameter, that those who prepare and launch it obey.
 struct Config {
-  std::vector<std::pair<std::string, int64_t>> values;
+  using Item = std::pair<std::string, int64_t>;
+  std::vector<Item> values;
   int64_t get(std::string_view name, int64_t fallback) const;
   std::string to_string() const;
   static Result<Config> parse(std::string_view text);
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-/// Workers that the step may use; absent: all there are.
+/// The parameter that says how many workers the step uses: 1; absent: all there are.
 inline constexpr std::string_view kThreadsParameter = "threads";
+inline bool runs_alone(const Config& config) { return config.get(kThreadsParameter, 0) == 1; }
 
 /// Memory of one operand or result at launch. Elements are row-major over the problem's dims; consecutive rows of the
 /// last dimension are `pitch` elements apart (dense when equal to it). Tactics that do not say they accept a pitch get
