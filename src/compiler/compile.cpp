@@ -61,8 +61,8 @@ Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& o
   }
   compiled.selected = selector.stats();
   used_digest = selector.used().size() == 0 ? "" : sha256(selector.used().text()).hex();
-  environment.log.info("selection: {} problems measured, {} from the timing cache, {} by estimate",
-                       compiled.selected.measured, compiled.selected.cached, compiled.selected.estimated);
+  environment.log.debug("selection: {} problems measured, {} from the timing cache, {} by estimate",
+                        compiled.selected.measured, compiled.selected.cached, compiled.selected.estimated);
   return lowered;
 }
 

@@ -46,7 +46,7 @@ def steps(model: Model, folder: Path, off: tuple[str, ...] | list[str]) -> int:
     """Steps of the engine that is built without these passes."""
     engine = folder / "counted.strop"
     route = ["--route", " ".join(f"{name}=off" for name in off)] if off else []
-    built = strop_command.build(model.path, engine, "--shapes", model.cases[0].shapes_argument(), *route)
+    built = strop_command.build(model.path, engine, "--effort", 0, "--shapes", model.cases[0].shapes_argument(), *route)
     return built["steps"]
 
 
@@ -67,7 +67,7 @@ def test_every_fusion_removes_steps(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", [model for model in MODELS if model.name != "vgg19"], ids=lambda model: model.name)
 def test_right_without_any_pass(model: Model, tmp_path: Path) -> None:
     engine, case = tmp_path / "plain.strop", model.cases[0]
-    strop_command.build(model.path, engine, "--route", " ".join(f"{name}=off" for name in every_pass()))
+    strop_command.build(model.path, engine, "--effort", 0, "--route", " ".join(f"{name}=off" for name in every_pass()))
     got = strop_command.run(engine, case.feeds(), tmp_path)
     wanted = onnxruntime_outputs(model, case.feeds())
     distances = {name: rel_l2(got[name], wanted[name]) for name in wanted}

@@ -10,8 +10,11 @@
 
 #include "compiler/compile.h"
 #include "compiler/lower.h"
+#include "device/cpu_device.h"
 #include "ir/graph.h"
+#include "kernels/cpu_target.h"
 #include "runtime/executor.h"
+#include "select/selector.h"
 
 namespace strop {
 
@@ -57,7 +60,11 @@ inline Machine make_machine(const std::string& text, const std::string& route_te
   machine.graph = *graph;
   Route route(compiler::compiler_knobs());
   route.parse(route_text).value();
-  auto lowered = compiler::lower(*machine.graph, {tactics::builtin_cpu_tactics(), route, {}});
+  const auto device = device::make_cpu_device(kernels::to_string(kernels::best_cpu_target()));
+  SingleThread single;
+  select::TimingCache cache;
+  select::Selector selector({tactics::builtin_cpu_tactics(), *device, single, "", cache}, route, {.effort = 0});
+  auto lowered = compiler::lower(*machine.graph, {selector, route, {}});
   EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
   machine.stats = lowered->stats;
   machine.program = runtime::make_program(std::make_shared<const plan::Plan>(lowered->plan), lowered->weights,
