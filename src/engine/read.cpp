@@ -75,14 +75,16 @@ class Reader {
       const auto limit = static_cast<uint64_t>(std::max<int64_t>(payload_end(), 0));
       const bool fits = entry.offset >= end && entry.offset - end < static_cast<uint64_t>(kSectionAlignment) &&
                         entry.offset <= limit && entry.size <= limit - entry.offset;
-      if (entry.kind != static_cast<uint32_t>(kSections[i]) || entry.offset % kSectionAlignment != 0 || !fits)
-        return damaged("its section table is damaged");
+      const bool known =
+          entry.kind == static_cast<uint32_t>(kSections[i]) && entry.reserved == 0 && entry.reserved2 == 0;
+      if (!known || entry.offset % kSectionAlignment != 0 || !fits)
+        return error(ErrorCode::InvalidEngine, "entry {} of its section table is not valid", i);
       const auto gap = bytes_.subspan(end, entry.offset - end);
       if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; }))
         return damaged("bytes between its sections are damaged");
       end = entry.offset + entry.size;
     }
-    if (static_cast<int64_t>(end) != payload_end()) return damaged("its section table is damaged");
+    if (static_cast<int64_t>(end) != payload_end()) return damaged("its sections do not end where the file does");
     return {};
   }
 

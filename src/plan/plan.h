@@ -70,7 +70,8 @@ struct ValueDesc {
   int32_t index = kNone;        ///< Input, Output, Weight
   int32_t base = kNone;         ///< View: the value it lies in
   Reg offset_elements = kNone;  ///< View: first element within base; kNone: 0
-  Reg pitch = kNone;            ///< elements between rows of the last dimension; kNone: dense
+  Reg pitch = kNone;            ///< View, operand or result of launches: elements between rows of the last dimension;
+                                ///< kNone: dense
   int32_t device = 0;
   bool in_place = false;  ///< View because its step overwrites its operand
 };
@@ -189,8 +190,9 @@ struct Plan {
   std::vector<std::vector<AttrDesc>> attrs;
 };
 
-/// Every index and register in range, every value defined before use, views acyclic and in bounds where static, types
-/// complete. The error says which block, step and field. Reading a file ends with this.
+/// Every index and register in range, every value written before it is read, nothing read-only written, views acyclic
+/// and in bounds where static, sizes known where memory is planned, types complete. The error says which block, step
+/// and field. Reading a file ends with this.
 Result<void> verify(const Plan& plan);
 
 }  // namespace strop::plan

@@ -262,13 +262,9 @@ Result<void> Frame::store(int32_t id, Value result) {
   const auto value = static_cast<size_t>(id);
   const plan::ValueDesc& desc = block_.values[value];
   if (desc.storage == Storage::None) return {};
+  STROP_TRY(check_result(id, result));
   if (desc.storage != Storage::Host) {
-    STROP_CHECK(result.is_tensor());
     const Tensor& tensor = result.tensor();
-    if (tensor.dims() != current_->dims[value]) {
-      return error(ErrorCode::InvalidArgument, "the result has shape {}, {} was planned",
-                   to_string(to_dims(tensor.dims())), to_string(to_dims(current_->dims[value])));
-    }
     std::memcpy(resolve(current_->places[value]), tensor.raw(), static_cast<size_t>(tensor.bytes()));
     return {};
   }
@@ -278,6 +274,22 @@ Result<void> Frame::store(int32_t id, Value result) {
   }
   host_[value] = std::move(result);
   return {};
+}
+
+// What a step made at run time must be what later steps were planned for.
+Result<void> Frame::check_result(int32_t id, const Value& result) const {
+  const auto value = static_cast<size_t>(id);
+  const plan::TypeDesc& type = block_.values[value].type;
+  if (type.kind != TypeKind::Tensor && !result.is_none() && !result.is_tensor()) return {};
+  if (type.kind == TypeKind::Optional) return {};
+  const bool fits = type.kind == TypeKind::Tensor && result.is_tensor() && result.tensor().dtype() == type.dtype &&
+                    (!current_->known[value] || result.tensor().dims() == current_->dims[value]);
+  if (fits) return {};
+  const std::string planned = type.kind != TypeKind::Tensor
+                                  ? "a sequence"
+                                  : to_string(current_->known[value] ? Type(type.dtype, to_dims(current_->dims[value]))
+                                                                     : Type::unranked(type.dtype));
+  return error(ErrorCode::InvalidArgument, "a result is {} where {} was planned", to_string(result.type()), planned);
 }
 
 // Sizes that only the data told: symbols of the value's type get their values.
@@ -314,6 +326,7 @@ Result<void> Frame::run_generic(size_t index) {
     results = std::move(*launched);
   } else {
     const auto call = [&](size_t region, std::vector<Value> parameters) {
+      STROP_CHECK(region < step.blocks.size(), "{} runs region {}", step.op, region);
       return call_region(static_cast<size_t>(step.blocks[region]), std::move(parameters), observer_);
     };
     const ops::EvalContext::RegionCall regions(call);

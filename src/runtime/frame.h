@@ -48,6 +48,7 @@ class Frame {
   Result<Value> read(int32_t value) const;
   static void give(const Value& result, Value& output);
   Result<void> store(int32_t value, Value result);
+  Result<void> check_result(int32_t value, const Value& result) const;
   Result<void> bind_unbacked(int32_t value, const Tensor& tensor);
 
   Shared shared_;

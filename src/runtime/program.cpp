@@ -1,5 +1,8 @@
 #include "runtime/program.h"
 
+#include "runtime/step_check.h"
+#include "tensor/dim_overflow.h"
+
 namespace strop::runtime {
 namespace {
 
@@ -8,18 +11,23 @@ using plan::kNone;
 Result<ops::Attrs> load_attrs(const ops::Operator& op, const std::vector<plan::AttrDesc>& descs) {
   ops::Attrs attrs = op.make_attrs();
   const auto prototypes = attrs.fields();
-  for (const plan::AttrDesc& desc : descs) {
-    const ops::FieldValue* prototype = nullptr;
-    for (const auto& field : prototypes) {
-      if (field.name == desc.name) prototype = &field.value;
+  for (const plan::AttrDesc& desc : descs) try {
+      const ops::FieldValue* prototype = nullptr;
+      for (const auto& field : prototypes) {
+        if (field.name == desc.name) prototype = &field.value;
+      }
+      if (!prototype) return error(ErrorCode::InvalidEngine, "operator {} has no attribute '{}'", op.name, desc.name);
+      auto value = ops::parse_field(desc.text, *prototype);
+      if (!value.ok())
+        return error(ErrorCode::InvalidEngine, "operator {}, attribute '{}': {}", op.name, desc.name,
+                     value.error().message);
+      auto changed = attrs.with(desc.name, *value);
+      if (!changed.ok()) return error(ErrorCode::InvalidEngine, "operator {}: {}", op.name, changed.error().message);
+      attrs = std::move(*changed);
+    } catch (const DimOverflow&) {
+      return error(ErrorCode::InvalidEngine, "operator {}, attribute '{}': a size that leaves 64 bits", op.name,
+                   desc.name);
     }
-    if (!prototype) return error(ErrorCode::InvalidEngine, "operator {} has no attribute '{}'", op.name, desc.name);
-    auto value = ops::parse_field(desc.text, *prototype);
-    if (!value.ok())
-      return error(ErrorCode::InvalidEngine, "operator {}, attribute '{}': {}", op.name, desc.name,
-                   value.error().message);
-    STROP_ASSIGN(attrs, attrs.with(desc.name, *value));
-  }
   return attrs;
 }
 
@@ -36,7 +44,9 @@ Result<ProgramVariant> load_variant(const plan::Variant& variant, const plan::St
                  "tactic '{}' has version {} here but the engine was built with version {}: build the engine again",
                  variant.tactic, loaded.tactic->version, variant.tactic_version);
   }
-  STROP_ASSIGN(loaded.config, tactics::Config::parse(variant.config));
+  auto config = tactics::Config::parse(variant.config);
+  if (!config.ok()) return error(ErrorCode::InvalidEngine, "tactic '{}': {}", variant.tactic, config.error().message);
+  loaded.config = std::move(*config);
   return loaded;
 }
 
@@ -65,18 +75,23 @@ Result<std::shared_ptr<const Program>> make_program(std::shared_ptr<const plan::
                                                     const tactics::TacticList& tactics) {
   auto program = std::make_shared<Program>();
   program->weights = std::move(weights);
-  STROP_CHECK(program->weights.size() == plan->weights.size());
-  for (const plan::Block& block : plan->blocks) {
+  program->plan = std::move(plan);
+  STROP_CHECK(program->weights.size() == program->plan->weights.size());
+  STROP_ASSIGN(const auto types, block_types(*program->plan));
+  for (size_t i = 0; i < program->plan->blocks.size(); ++i) {
     auto& steps = program->steps.emplace_back();
-    for (const plan::Step& step : block.steps) {
-      auto loaded = load_step(*plan, step, operators, tactics);
+    for (const plan::Step& step : program->plan->blocks[i].steps) {
+      auto loaded = load_step(*program->plan, step, operators, tactics);
+      if (loaded.ok() && loaded->op) {
+        const auto checked = check_step({*program, i, step, *loaded, types});
+        if (!checked.ok()) loaded = checked.error();
+      }
       if (!loaded.ok())
         return in_context(loaded.error(), fmt::format("step for node '{}'",
                                                       step.onnx_nodes.empty() ? step.op : step.onnx_nodes.front()));
       steps.push_back(std::move(*loaded));
     }
   }
-  program->plan = std::move(plan);
   return std::shared_ptr<const Program>(std::move(program));
 }
 

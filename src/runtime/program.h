@@ -32,8 +32,8 @@ struct Program {
   std::vector<std::vector<ProgramStep>> steps;  ///< per block, parallel to the plan's
 };
 
-/// Looks everything up. Errors (InvalidEngine): an operator, attribute, tactic or version that this build does not
-/// have.
+/// Looks everything up in a verified plan. Errors (InvalidEngine): an operator, attribute, tactic or version that this
+/// build does not have, or that does not fit where the plan uses it (step_check.h).
 Result<std::shared_ptr<const Program>> make_program(std::shared_ptr<const plan::Plan> plan, std::vector<Tensor> weights,
                                                     const ops::Catalogue& operators,
                                                     const tactics::TacticList& tactics);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "plan/extent.h"
+#include "tensor/dim_overflow.h"
+
 namespace strop::runtime {
 namespace {
 
@@ -10,6 +13,19 @@ using plan::kNone;
 using plan::kUnknown;
 using plan::Storage;
 using plan::ValueDesc;
+
+bool holds(const plan::ShapeCheck& check, const std::vector<int64_t>& registers) {
+  const int64_t a = registers[static_cast<size_t>(check.a)];
+  const int64_t b = registers[static_cast<size_t>(check.b)];
+  if (a == kUnknown || b == kUnknown) return false;
+  switch (check.relation) {
+    case plan::Relation::Equal: return a == b;
+    case plan::Relation::LessEqual: return a <= b;
+    case plan::Relation::Less: return a < b;
+    case plan::Relation::Divides: return a != 0 && (a == -1 || b % a == 0);
+  }
+  return false;
+}
 
 class Builder {
  public:
@@ -21,14 +37,14 @@ class Builder {
 
   Result<std::unique_ptr<ShapePlan>> build() {
     STROP_TRY(bind(request_.inputs));
-    size_values();
+    STROP_TRY(size_values());
     for (size_t i = 0; i < block_.values.size(); ++i) plan_->places.push_back(place(static_cast<int32_t>(i)));
     for (size_t i = 0; i < block_.steps.size(); ++i) {
       auto prepared = prepare(i);
       if (!prepared.ok()) return in_context(prepared.error(), describe(block_.steps[i]));
       plan_->steps.push_back(std::move(*prepared));
     }
-    pack();
+    STROP_TRY(pack());
     return std::move(plan_);
   }
 
@@ -55,6 +71,12 @@ class Builder {
       if (value != kUnknown && (value < block_.ranges[i].min || value > block_.ranges[i].max)) {
         return error(ErrorCode::InvalidArgument, "dimension '{}' is {}, outside the engine's profile {}..{}",
                      block_.shapes.symbols[i], value, block_.ranges[i].min, block_.ranges[i].max);
+      }
+    }
+    for (const plan::ShapeCheck& check : block_.checks) {
+      if (reg(check.a) != kUnknown && reg(check.b) != kUnknown && !holds(check, plan_->registers)) {
+        return error(ErrorCode::InvalidArgument, "the engine was not built for these input shapes ({} and {})",
+                     reg(check.a), reg(check.b));
       }
     }
     return {};
@@ -100,7 +122,8 @@ class Builder {
     return text + "]";
   }
 
-  void size_values() {
+  // Sizes, where they are known before the run; then whether views lie where they may.
+  Result<void> size_values() {
     for (const ValueDesc& value : block_.values) {
       std::vector<int64_t> dims;
       bool known = value.type.kind == TypeKind::Tensor && value.type.dims.has_value();
@@ -111,9 +134,20 @@ class Builder {
         }
       }
       if (!known) dims.clear();
+      if (known && !plan::count_elements(value.type, plan_->registers)) {
+        return error(ErrorCode::InvalidArgument, "at these input shapes '{}' would have shape {}", value.name,
+                     to_string(to_dims(dims)));
+      }
       plan_->known.push_back(known);
       plan_->dims.push_back(std::move(dims));
     }
+    for (size_t i = 0; i < block_.values.size(); ++i) {
+      const ValueDesc& value = block_.values[i];
+      if (value.storage != Storage::View) continue;
+      if (plan_->known[i] && plan::view_fits(block_, static_cast<int32_t>(i), plan_->registers)) continue;
+      return error(ErrorCode::InvalidArgument, "at these input shapes '{}' does not lie within its buffer", value.name);
+    }
+    return {};
   }
 
   int64_t bytes_of(int32_t value) const {
@@ -181,7 +215,18 @@ class Builder {
       outputs.push_back(concrete_type(value));
       output_pitches.push_back(pitch_of(value));
     }
+    for (const auto* list : {&step.inputs, &step.outputs}) {
+      for (const int32_t value : *list) {
+        if (value != kNone && !plan_->known[static_cast<size_t>(value)])
+          return error(ErrorCode::InvalidArgument, "the input shapes do not tell the size of '{}'",
+                       block_.values[static_cast<size_t>(value)].name);
+      }
+    }
     ops::Attrs attrs = loaded.symbolic_attrs ? bind_attrs(loaded.attrs, block_.shapes, plan_->symbols) : loaded.attrs;
+    if (loaded.symbolic_attrs && !attrs.symbols().empty()) {
+      return error(ErrorCode::InvalidArgument, "the input shapes do not tell dimension '{}' of its attributes",
+                   attrs.symbols().front());
+    }
     STROP_TRY(check_inference(loaded, attrs, inputs, outputs));
     const tactics::Problem problem = concrete_problem(loaded, std::move(attrs), std::move(inputs), std::move(outputs));
     size_t chosen = 0;
@@ -206,11 +251,11 @@ class Builder {
     STROP_TRY(loaded.op->infer(ctx));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Type& type = ctx.outputs[i];
-      if (!type.is_tensor() || !type.tensor.is_static()) continue;
-      if (type.tensor.dims() != outputs[i].tensor.dims()) {
-        return error(ErrorCode::InvalidArgument, "at these input shapes the result has shape {}, not {} as planned",
-                     to_string(type.tensor.dims()), to_string(outputs[i].tensor.dims()));
-      }
+      if (type.is_tensor() && type.tensor.dtype == outputs[i].tensor.dtype && type.tensor.is_static() &&
+          type.tensor.dims() == outputs[i].tensor.dims())
+        continue;
+      return error(ErrorCode::InvalidArgument, "at these input shapes result {} is {}, not {} as planned", i,
+                   to_string(type), to_string(outputs[i]));
     }
     return {};
   }
@@ -228,7 +273,7 @@ class Builder {
   }
 
   // Arena roots and workspaces are packed together: a workspace lives for its step.
-  void pack() {
+  Result<void> pack() {
     std::vector<plan::Lifetime> lives;
     std::vector<int32_t> item_of(block_.values.size(), kNone);
     std::vector<int32_t> workspace_of(block_.steps.size(), kNone);
@@ -241,6 +286,11 @@ class Builder {
         workspace_of[i] = static_cast<int32_t>(lives.size());
         lives.push_back({launch->workspace_bytes(), step, step});
       }
+    }
+    int64_t total = 0;
+    for (const plan::Lifetime& life : lives) {
+      if (__builtin_add_overflow(total, life.bytes + plan::kArenaAlignment, &total))
+        return error(ErrorCode::OutOfMemory, "the intermediate results of '{}' need more than 2^63 bytes", block_.name);
     }
     plan_->arena = plan::pack_arena(lives);
     for (size_t i = 0; i < block_.values.size(); ++i) {
@@ -263,6 +313,7 @@ class Builder {
       if (workspace_of[i] != kNone)
         plan_->steps[i].workspace_offset = plan_->arena.offsets[static_cast<size_t>(workspace_of[i])];
     }
+    return {};
   }
 
   const ShapePlanRequest& request_;
@@ -270,19 +321,6 @@ class Builder {
   const std::vector<ProgramStep>& loaded_;
   std::unique_ptr<ShapePlan> plan_;
 };
-
-bool holds(const plan::ShapeCheck& check, const std::vector<int64_t>& registers) {
-  const int64_t a = registers[static_cast<size_t>(check.a)];
-  const int64_t b = registers[static_cast<size_t>(check.b)];
-  if (a == kUnknown || b == kUnknown) return false;
-  switch (check.relation) {
-    case plan::Relation::Equal: return a == b;
-    case plan::Relation::LessEqual: return a <= b;
-    case plan::Relation::Less: return a < b;
-    case plan::Relation::Divides: return a != 0 && b % a == 0;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -328,6 +366,12 @@ std::string describe(const plan::Step& step) {
   return fmt::format("node '{}' ({})", step.onnx_nodes.empty() ? "" : step.onnx_nodes.front(), what);
 }
 
-Result<std::unique_ptr<ShapePlan>> make_shape_plan(const ShapePlanRequest& request) { return Builder(request).build(); }
+Result<std::unique_ptr<ShapePlan>> make_shape_plan(const ShapePlanRequest& request) {
+  try {
+    return Builder(request).build();
+  } catch (const DimOverflow&) {
+    return error(ErrorCode::InvalidArgument, "the input shapes make sizes that leave 64 bits");
+  }
+}
 
 }  // namespace strop::runtime

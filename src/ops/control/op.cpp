@@ -82,7 +82,7 @@ std::optional<Dim> trip_count(const InferContext& ctx, bool counted) {
 Result<void> infer_loop(InferContext& ctx) {
   const LoopAttrs& attrs = ctx.attrs.as<LoopAttrs>();
   const auto carried_count = static_cast<size_t>(attrs.carried);
-  if (ctx.inputs.size() < 2 + carried_count)
+  if (ctx.inputs.size() < 2 || carried_count > ctx.inputs.size() - 2)
     return violates("(C1) {} operands for {} carried values", ctx.inputs.size(), carried_count);
   STROP_TRY(check_single(ctx, 0, DType::I64, "trip count"));
   STROP_TRY(check_single(ctx, 1, DType::Bool, "condition"));
@@ -97,6 +97,9 @@ Result<void> infer_loop(InferContext& ctx) {
                       results.size(), carried_count, ctx.outputs.size(),
                       std::max(carried_count, ctx.outputs.size()) + 1);
     }
+    if (results.size() - 1 - carried_count != attrs.collected_types.size())
+      return violates("(C2) the body returns {} values besides the condition; {} are carried and {} collected",
+                      results.size() - 1, carried_count, attrs.collected_types.size());
     STROP_ASSIGN(changed, carried.widen(std::span(results).subspan(1, carried_count)));
   }
   const std::optional<Dim> trips = trip_count(ctx, attrs.counted);

@@ -60,7 +60,9 @@ Result<Type> batched_again(const Type& type, const std::optional<Dim>& batch) {
 Result<void> infer_scan(InferContext& ctx) {
   const ScanAttrs& attrs = ctx.attrs.as<ScanAttrs>();
   const Operands at(attrs);
-  if (ctx.inputs.size() < at.captures || attrs.scanned < 1) return violates("(C1) {} operands", ctx.inputs.size());
+  const auto operands = static_cast<int64_t>(ctx.inputs.size());
+  const bool counts = attrs.states >= 0 && attrs.states <= operands && attrs.scanned >= 1 && attrs.scanned <= operands;
+  if (!counts || ctx.inputs.size() < at.captures) return violates("(C1) {} operands", ctx.inputs.size());
   const auto fresh = [&] { return ctx.unbacked(); };
   std::vector<Type> states;
   for (size_t i = at.states; i < at.scanned; ++i) {
@@ -82,6 +84,9 @@ Result<void> infer_scan(InferContext& ctx) {
       return violates("(C3) the body returns {} values where {} are wanted", results.size(),
                       std::max(states.size(), ctx.outputs.size()));
     }
+    if (results.size() - states.size() != attrs.collected_types.size())
+      return violates("(C3) the body returns {} values; {} are states and {} collected", results.size(), states.size(),
+                      attrs.collected_types.size());
     STROP_ASSIGN(changed, carried.widen(std::span(results).first(states.size())));
   }
   std::optional<Dim> batch;
