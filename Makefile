@@ -42,8 +42,8 @@ format: setup-clang  ## rewrite all sources in the project's format
 
 fuzz: setup-clang  ## libFuzzer targets with sanitizers, FUZZ_SECONDS in all
 	@cmake --preset fuzz >/dev/null
-	@ninja -C build/fuzz -j $(JOBS)
-	@$(PYTHON) scripts/fuzz.py --seconds $(FUZZ_SECONDS)
+	@ninja -C build/fuzz -j $(JOBS) fuzzers
+	@$(PYTHON) scripts/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS)
 
 asan: setup      ## the C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan >/dev/null

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "ops/families.h"
-
 namespace strop::tactics {
 
 int64_t Config::get(std::string_view name, int64_t fallback) const {
@@ -53,17 +51,6 @@ std::vector<const Tactic*> TacticList::for_op(std::string_view op, DeviceKind de
   std::ranges::copy_if(tactics_, std::back_inserter(result),
                        [&](const Tactic* tactic) { return tactic->op == op && tactic->device == device; });
   return result;
-}
-
-const TacticList& builtin_cpu_tactics() {
-  static const TacticList list = [] {
-    TacticList all;
-#define STROP_ADD_FAMILY(folder) all.add(ops::folder##_cpu_tactics());
-    STROP_OPERATOR_FAMILIES(STROP_ADD_FAMILY)
-#undef STROP_ADD_FAMILY
-    return all;
-  }();
-  return list;
 }
 
 }  // namespace strop::tactics
