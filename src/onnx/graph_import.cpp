@@ -101,8 +101,8 @@ Result<void> import_initializers(Scope& scope, const GraphProto& graph) {
 
 Result<void> import_nodes(Scope& scope, const std::vector<NodeProto>& nodes) {
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (--scope.state.nodes_left < 0) {
-      return error(ErrorCode::Unsupported, "the model expands to more than {} nodes", kMaxImportedNodes);
+    if (++scope.state.nodes > scope.state.max_nodes) {
+      return error(ErrorCode::Unsupported, "the model expands to more than {} nodes", scope.state.max_nodes);
     }
     STROP_TRY(import_node(scope, nodes[i], scope.path + node_label(nodes[i], i)));
   }

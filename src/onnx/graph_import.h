@@ -17,9 +17,6 @@
 
 namespace strop::onnx {
 
-/// A model that expands to more nodes than this (through functions or repeated imports of a body) is refused.
-inline constexpr int64_t kMaxImportedNodes = 1'000'000;
-
 /// Bodies of loops in bodies of loops: each level is inferred several times over, until its types hold.
 inline constexpr int kMaxLoopDepth = 6;
 
@@ -29,7 +26,8 @@ struct ImportState {
   const ops::Catalogue& catalogue;
   const ImporterTable& importers;
   TensorSource source;
-  int64_t nodes_left = kMaxImportedNodes;
+  int64_t max_nodes;  ///< ImportOptions::max_nodes
+  int64_t nodes = 0;  ///< imported so far, bodies of functions each time they are written out
   int loop_depth = 0;
 };
 

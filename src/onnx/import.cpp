@@ -111,8 +111,11 @@ Result<ImportedModel> import_source(Source source, const ImportOptions& options)
   result.graph = std::make_shared<ir::Graph>();
   result.graph->name = std::string(model.graph.name);
   const ops::Catalogue& catalogue = options.catalogue != nullptr ? *options.catalogue : ops::builtin_operators();
-  ImportState state{
-      structure, catalogue, importers, {std::move(source.owner), ExternalFiles(std::move(source.folder))}};
+  ImportState state{structure,
+                    catalogue,
+                    importers,
+                    {std::move(source.owner), ExternalFiles(std::move(source.folder))},
+                    options.max_nodes};
   Scope scope{state, *result.graph, structure.opsets};
   collect_declared(scope, model.graph);
   STROP_TRY(import_inputs(scope, model.graph, options.shapes));

@@ -25,6 +25,8 @@ struct ImportOptions {
   FixedShapes shapes;
   /// Names of values of the model's graph (intermediates too) that become the outputs; empty: the model's own.
   std::vector<std::string> outputs;
+  /// Functions are written out in place, which can double a model with each: more nodes than this are refused.
+  int64_t max_nodes = 1'000'000;
   /// Whether to hash the model file, which reads all of it.
   bool digest = true;
   /// Where external data lie, for import_bytes; a file's own folder otherwise.

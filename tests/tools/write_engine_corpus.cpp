@@ -80,7 +80,7 @@ constexpr Seed kSeeds[] = {
 )"},
     {"convolution", R"(graph "g" (x: f32[b, 2, 5, 5]) -> (y = %y) {
   %w = constant f32[1, 2, 3, 3] {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-  %a = Conv(%x, %w) : f32[b, 1, 3, 3]
+  %a = Conv(%x, %w) {strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0]} : f32[b, 1, 3, 3]
   %y = Softmax(%a) {axis=3} : f32[b, 1, 3, 3]
 }
 )"},
