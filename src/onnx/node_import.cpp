@@ -249,7 +249,7 @@ bool NodeImport::wants_output(size_t index) const {
 
 Result<void> NodeImport::set_output(size_t index, ir::ValueId value) {
   if (!wants_output(index)) return {};
-  STROP_CHECK(value != ir::kNone, "{} gives no value for result {}", node_.op_type, index);
+  if (value == ir::kNone) return invalid("result {} passes on an operand that is absent", quote(node_.outputs[index]));
   is_set_[index] = true;
   return bind_name(scope_, node_.outputs[index], value);
 }

@@ -173,6 +173,8 @@ std::vector<HostileModel> bad_nodes() {
               "node 'join' (Concat): (C1) axis 7 is outside [-1, 1) for rank 1"),
       illegal("operand_missing", graph_of({node("Concat", {"x", ""}, {"y"}, {int_attr("axis", 0)}, "join")}),
               "node 'join' (Concat): operand 1 is missing"),
+      illegal("absent_operand_passed_on", graph_of({node("Identity", {""}, {"y"}, {}, "copy")}),
+              "node 'copy' (Identity): result 'y' passes on an operand that is absent"),
       illegal("operand_with_the_shape_missing", graph_of({node("Reshape", {"x"}, {"y"}, {}, "shape_it")}),
               "node 'shape_it' (Reshape): the operand that gives 'shape' is missing"),
       illegal("result_that_is_not_there", graph_of({node("Identity", {"x"}, {"y", "z"}, {}, "copy")}),
