@@ -52,7 +52,17 @@ Result<Engine> Engine::load(const std::string& path, const Runtime& runtime, con
     STROP_ASSIGN(engine::ReadEngine read, engine::read_engine(path, *runtime.impl()->threads, {options.required_key}));
     const std::string here = kernels::to_string(kernels::best_cpu_target());
     const std::string& target = read.image.plan->devices[0].target;
-    const auto level = [](std::string_view name) { return name == "avx512" ? 2 : name == "avx2" ? 1 : 0; };
+    const std::string& kind = read.image.plan->devices[0].kind;
+    if (kind != "cpu") {
+      return error(ErrorCode::InvalidEngine, "engine '{}' is for device '{}', which this Strop cannot use", path, kind);
+    }
+    // An instruction set without a name here is one of a newer Strop's.
+    const auto level = [](std::string_view name) {
+      return name == kernels::to_string(kernels::CpuTarget::Portable) ? 0
+             : name == "avx2"                                         ? 1
+             : name == "avx512"                                       ? 2
+                                                                      : 3;
+    };
     if (level(target) > level(here)) {
       return error(ErrorCode::InvalidEngine, "engine '{}' needs {}, this CPU offers {}: build it again here", path,
                    target, here);

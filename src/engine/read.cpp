@@ -24,7 +24,8 @@ class Reader {
     STROP_TRY(check_digests(options));
     STROP_ASSIGN(DecodedPlan decoded, decode_plan(section(SectionKind::Plan)));
     STROP_TRY(decode_notes(section(SectionKind::Notes), decoded.plan));
-    STROP_TRY(plan::verify(decoded.plan));
+    const auto sound = plan::verify(decoded.plan);
+    if (!sound.ok()) return error(sound.error().code, "{}: build the engine again", sound.error().message);
     ReadEngine engine;
     engine.digests = digests_;
     STROP_TRY(read_record(engine.image.record));

@@ -16,7 +16,9 @@ Result<ops::Attrs> load_attrs(const ops::Operator& op, const std::vector<plan::A
       for (const auto& field : prototypes) {
         if (field.name == desc.name) prototype = &field.value;
       }
-      if (!prototype) return error(ErrorCode::InvalidEngine, "operator {} has no attribute '{}'", op.name, desc.name);
+      if (!prototype)
+        return error(ErrorCode::InvalidEngine, "operator {} has no attribute '{}': build the engine again", op.name,
+                     desc.name);
       auto value = ops::parse_field(desc.text, *prototype);
       if (!value.ok())
         return error(ErrorCode::InvalidEngine, "operator {}, attribute '{}': {}", op.name, desc.name,
@@ -55,7 +57,9 @@ Result<ProgramStep> load_step(const plan::Plan& plan, const plan::Step& step, co
   ProgramStep loaded;
   if (step.kind != plan::StepKind::Launch && step.kind != plan::StepKind::Generic) return loaded;
   loaded.op = operators.find(step.op);
-  if (!loaded.op) return error(ErrorCode::InvalidEngine, "operator '{}' is not part of this build of Strop", step.op);
+  if (!loaded.op)
+    return error(ErrorCode::InvalidEngine, "operator '{}' is not part of this build of Strop: build the engine again",
+                 step.op);
   static const std::vector<plan::AttrDesc> kNoAttrs;
   STROP_ASSIGN(loaded.attrs,
                load_attrs(*loaded.op, step.attrs == kNone ? kNoAttrs : plan.attrs[static_cast<size_t>(step.attrs)]));
@@ -84,7 +88,7 @@ Result<std::shared_ptr<const Program>> make_program(std::shared_ptr<const plan::
       auto loaded = load_step(*program->plan, step, operators, tactics);
       if (loaded.ok() && loaded->op) {
         const auto checked = check_step({*program, i, step, *loaded, types});
-        if (!checked.ok()) loaded = checked.error();
+        if (!checked.ok()) loaded = error(checked.error().code, "{}: build the engine again", checked.error().message);
       }
       if (!loaded.ok())
         return in_context(loaded.error(), fmt::format("step for node '{}'",
