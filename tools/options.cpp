@@ -1,6 +1,8 @@
 #include "options.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace strop::tool {
 namespace {
@@ -48,6 +50,38 @@ Precision parse_precision(const std::string& text) {
     if (text == name) return value;
   }
   refuse("--precision {}: write fp32, tf32, fp16, bf16, int8, fp8 or mixed", text);
+}
+
+constexpr std::string_view kLayouts[] = {"nchw", "nhwc", "ncdhw", "ndhwc"};
+
+/// "fp16" is what TensorRT's users call f16; everything else is a name of the library's.
+std::optional<DType> io_dtype(const std::string& word) {
+  return parse_dtype(word == "fp16" || word == "fp32" || word == "fp64" ? "f" + word.substr(2) : word);
+}
+
+/// "NAME:fp16", "NAME:nhwc", "NAME:fp16:nhwc"; names may contain colons, so words are taken from the end.
+std::map<std::string, PortFormat> parse_io(const std::vector<std::string>& texts) {
+  std::map<std::string, PortFormat> ports;
+  for (const std::string& text : texts) {
+    for (const std::string& part : split(text, ',')) {
+      std::vector<std::string> words = split(part, ':');
+      PortFormat format;
+      if (words.size() > 1 && std::find(std::begin(kLayouts), std::end(kLayouts), words.back()) != std::end(kLayouts)) {
+        format.layout = words.back();
+        words.pop_back();
+      }
+      if (const auto dtype = words.size() > 1 ? io_dtype(words.back()) : std::nullopt) {
+        format.dtype = *dtype;
+        words.pop_back();
+      }
+      std::string name = words.front();
+      for (size_t i = 1; i < words.size(); ++i) name += ":" + words[i];
+      if (name.empty() || (format.layout.empty() && format.dtype == DType::Undefined))
+        refuse("--io {}: write NAME:fp16, NAME:nhwc or NAME:fp16:nhwc; the layouts are nchw, nhwc, ncdhw, ndhwc", part);
+      if (!ports.emplace(name, std::move(format)).second) refuse("--io gives '{}' twice", name);
+    }
+  }
+  return ports;
 }
 
 /// --shapes fixes an input, --min-shapes with --max-shapes gives it a range.
@@ -111,6 +145,11 @@ void add_compile(CLI::App& command, CompileFlags& flags) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command
+      .add_option("--io", flags.io,
+                  "NAME:TYPE[:LAYOUT] or NAME:LAYOUT[,NAME:…]: an input or output of another type "
+                  "(fp16, bf16, int32, …) or layout (nhwc, ndhwc) than the model's")
+      ->allow_extra_args(false);
+  command
       .add_option("--effort", flags.effort,
                   "0 to 5: how long tactics are timed against each other; 0: not at all, by estimate")
       ->capture_default_str()
@@ -118,14 +157,14 @@ void add_compile(CLI::App& command, CompileFlags& flags) {
   command.add_option("--target", flags.target, "Instruction set; by default this machine's best");
   command.add_option("--timing-cache", flags.timing_cache, "File that measured times are read from and added to");
   command.add_flag("--timing-cache-only", flags.timing_cache_only, "Measure nothing; say what the cache lacks");
-  add_refused(command, {"--lockfile", "--write-lockfile", "--io", "--memory-limit", "--calibration"});
+  add_refused(command, {"--lockfile", "--write-lockfile", "--memory-limit", "--calibration"});
 }
 
 bool asks_to_compile(const CompileFlags& flags) {
   const CompileFlags defaults;
   return flags.device != defaults.device || flags.precision != defaults.precision || !flags.min_shapes.empty() ||
          !flags.opt_shapes.empty() || !flags.max_shapes.empty() || !flags.route.empty() || !flags.outputs.empty() ||
-         !flags.target.empty() || flags.effort != defaults.effort || !flags.timing_cache.empty() ||
+         !flags.io.empty() || !flags.target.empty() || flags.effort != defaults.effort || !flags.timing_cache.empty() ||
          flags.timing_cache_only;
 }
 
@@ -136,6 +175,7 @@ BuildOptions build_options(const CompileFlags& flags) {
   options.shapes = parse_profiles(flags);
   for (const std::string& part : flags.route) options.route += (options.route.empty() ? "" : " ") + part;
   options.outputs = flags.outputs;
+  options.io = parse_io(flags.io);
   options.effort = flags.effort;
   options.target = flags.target;
   options.timing_cache = flags.timing_cache;

@@ -26,6 +26,7 @@ struct CompileFlags {
   std::vector<std::string> shapes, min_shapes, opt_shapes, max_shapes;
   std::vector<std::string> route;
   std::vector<std::string> outputs;
+  std::vector<std::string> io;
   std::string target;
   int effort = BuildOptions().effort;
   std::string timing_cache;

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,21 +37,26 @@ STROP_API const char* version();
 // Tensors
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// Somebody's memory seen as a dense row-major tensor. Does not own it.
+/// Somebody's memory seen as a tensor. Does not own it.
 struct STROP_API TensorView {
   DType dtype = DType::Undefined;
   std::vector<int64_t> shape;
-  void* data = nullptr;  ///< byte_size(dtype, count) bytes, aligned to the element; std::string objects for String
+  /// The first element, aligned to the element; std::string objects for String. Of dense tensors byte_size(dtype,
+  /// count) bytes.
+  void* data = nullptr;
+  /// Per axis, the elements from one index to the next; empty: dense row-major. An image whose rows are padded to 512
+  /// elements: {512, 1}. Not for String and types narrower than a byte.
+  std::vector<int64_t> strides = {};
 
   int64_t count() const;
 };
 
-/// A tensor that owns its memory (64-byte aligned). Movable; copies copy the bytes.
+/// A dense tensor that owns its memory (64-byte aligned). Movable; copies copy the bytes.
 class STROP_API HostTensor {
  public:
   HostTensor() = default;
   HostTensor(DType dtype, std::vector<int64_t> shape);  ///< zero-filled; empty strings
-  /// A tensor in memory that exists already and that `memory` keeps alive.
+  /// A dense tensor in memory that exists already and that `memory` keeps alive.
   HostTensor(TensorView view, std::shared_ptr<void> memory) : view_(std::move(view)), memory_(std::move(memory)) {}
   HostTensor(const HostTensor& other);
   HostTensor(HostTensor&&) noexcept = default;
@@ -89,9 +95,34 @@ STROP_API HostTensor random_tensor(DType dtype, const std::vector<int64_t>& shap
 // Runtime
 // ---------------------------------------------------------------------------------------------------------------------
 
+/// Threads of the caller's, for kernels to run on. Must not throw.
+class STROP_API ThreadPool {
+ public:
+  virtual ~ThreadPool();
+  /// How many threads work at a time, the calling one included: at least 1, and always the same number.
+  virtual int size() const = 0;
+  /// Calls work(index) once for each index in [0, count), count <= size(), and returns when all calls have returned.
+  /// They may run on any threads, at the same time or one after another: none waits for another. Contexts that run at
+  /// the same time call this at the same time.
+  virtual void run(int count, const std::function<void(int index)>& work) = 0;
+};
+
+/// Memory of the caller's, for arenas and for outputs that are not bound. Used from several threads at once; must not
+/// throw.
+class STROP_API Allocator {
+ public:
+  virtual ~Allocator();
+  /// bytes > 0, alignment a power of two. Null: there is none left; the call that needed it ends with OutOfMemory.
+  virtual void* allocate(size_t bytes, size_t alignment) = 0;
+  /// What allocate gave, with the same numbers.
+  virtual void deallocate(void* memory, size_t bytes, size_t alignment) noexcept = 0;
+};
+
 struct RuntimeOptions {
   int threads = 0;  ///< kernels' workers, the calling thread included; 0: one per CPU this process may use
   std::function<void(LogLevel, std::string_view)> log;  ///< empty: warnings and errors go to stderr
+  std::shared_ptr<ThreadPool> thread_pool;              ///< instead of Strop's own; `threads` does not matter then
+  std::shared_ptr<Allocator> allocator;                 ///< null: the system's memory
 };
 
 /// Owns the threads and the log. Cheap to copy (shared). Engines and contexts keep theirs alive.
@@ -130,6 +161,15 @@ struct ShapeProfile {
   std::vector<int64_t> min, opt, max;
 };
 
+/// How an input or output of an engine differs from the model's. Conversions are those of ONNX's Cast and Transpose and
+/// become part of the engine, fused with their neighbours where that is possible.
+struct PortFormat {
+  DType dtype = DType::Undefined;  ///< Undefined: the model's. Real numbers and Bool convert into each other
+  /// "nhwc" (4 dimensions) or "ndhwc" (5): channels last, where the model has them second, as ONNX's operators do.
+  /// "nchw", "ncdhw" and "": in the model's order.
+  std::string layout = {};
+};
+
 /// Where a build is: for progress displays.
 struct Progress {
   std::string_view stage;  ///< "import", "passes", "select", "measure", "write"
@@ -141,7 +181,8 @@ struct Progress {
 struct BuildOptions {
   Device device;  ///< Auto: CUDA if usable, else CPU
   Precision precision = Precision::Fp32;
-  std::map<std::string, ShapeProfile> shapes;  ///< by input name
+  std::map<std::string, ShapeProfile> shapes;  ///< by input name; of the engine's inputs, as `io` makes them
+  std::map<std::string, PortFormat> io;        ///< by name of an input or output
   std::string route;                           ///< "knob=value …"
   /// 0..5: how long tactics are timed against each other; 0 chooses by estimate and measures nothing.
   int effort = 3;
@@ -174,6 +215,11 @@ class Context;
 
 struct ContextOptions {
   int max_cached_shapes = 16;  ///< shape plans kept; the least recently used goes
+  /// Gives the memory of an output that is not bound, once its shape is known: during each run, before the step that
+  /// writes it, on the thread that runs. The memory stays the caller's: byte_size(dtype, elements) bytes, aligned to
+  /// the element, no part of an input or another output, valid until the next run. Null: there is none; run ends with
+  /// OutOfMemory. Not asked for strings, sequences and optionals. Empty: outputs come from the runtime's allocator.
+  std::function<void*(std::string_view name, DType dtype, const std::vector<int64_t>& shape)> allocate_output;
 };
 
 struct LoadOptions {
@@ -188,8 +234,13 @@ struct SaveOptions {
 /// A compiled model. Immutable, cheap to copy (shared), usable from several threads.
 class STROP_API Engine {
  public:
+  /// Maps the file: weights are read from it while contexts run. Errors: InvalidEngine for one that is damaged, newer,
+  /// or for another instruction set.
   static Result<Engine> load(const std::string& path, const Runtime& runtime = Runtime(),
                              const LoadOptions& options = {});
+  /// From what an engine file holds. The bytes are copied.
+  static Result<Engine> load_from_memory(std::span<const std::byte> bytes, const Runtime& runtime = Runtime(),
+                                         const LoadOptions& options = {});
   /// Written to a temporary file in the same folder, synced, renamed: there is never half an engine.
   Result<void> save(const std::string& path, const SaveOptions& options = {}) const;
 
@@ -218,8 +269,28 @@ class STROP_API Engine {
   std::shared_ptr<const Impl> impl_;
 };
 
+/// An ONNX model: a file, or its bytes. A path converts to it.
+class STROP_API Model {
+ public:
+  Model(std::string path) : path_(std::move(path)) {}  // NOLINT(google-explicit-constructor)
+  Model(const char* path) : path_(path) {}             // NOLINT(google-explicit-constructor)
+  /// `bytes` are what a model file holds. External data are looked for in `folder`; without one, a model that has
+  /// external data is refused.
+  static Model from_memory(std::string bytes, std::string folder = "");
+
+  const std::string& path() const { return path_; }                           ///< "" where the model is in memory
+  const std::shared_ptr<const std::string>& bytes() const { return bytes_; }  ///< null where it is a file
+  const std::string& folder() const { return folder_; }
+
+ private:
+  Model() = default;
+  std::string path_;
+  std::shared_ptr<const std::string> bytes_;
+  std::string folder_;
+};
+
 /// Compiles a model. Errors: InvalidModel, Unsupported (naming node and cause), InvalidArgument (options).
-STROP_API Result<Engine> build(const std::string& model_path, const BuildOptions& options = {},
+STROP_API Result<Engine> build(const Model& model, const BuildOptions& options = {},
                                const Runtime& runtime = Runtime());
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -239,10 +310,21 @@ class STROP_API Context {
   ~Context();
 
   /// Says where an input is read from or an output is written to, until bound again. The memory must stay valid while
-  /// runs use it. Outputs need not be bound: they are then allocated and found through output(). Errors: no such name,
-  /// another dtype, a shape that the engine cannot take.
+  /// runs use it. Outputs need not be bound: they are then allocated and found through output(). Where an input and an
+  /// output have the same name, it is the input's.
+  ///
+  /// Dense tensors are used where they are. Strided ones and strings cost a copy: inputs before each run, outputs after
+  /// it. Strides of inputs may be 0 or negative; those of outputs are positive and no element lies within another.
+  /// An output's memory may not overlap an input's or another output's: run() refuses.
+  ///
+  /// Errors: no such name, another dtype, data that are missing or not aligned, strides that make no sense.
   Result<void> bind(std::string_view name, const TensorView& tensor);
   Result<void> bind(std::string_view name, const HostTensor& tensor) { return bind(name, tensor.view()); }
+  /// The same by position in Engine::inputs() or Engine::outputs().
+  Result<void> bind_input(size_t index, const TensorView& tensor);
+  Result<void> bind_output(size_t index, const TensorView& tensor);
+  /// Forgets everything that was bound and the last run's outputs. Plans, arena and buffers stay.
+  void reset();
 
   /// Runs once and returns when the outputs are there. At shapes seen before, with bound outputs, allocates nothing.
   Result<void> run();
@@ -301,8 +383,7 @@ struct VerifyReport {
 };
 
 /// Runs the engine and compares with the reference interpreter on the model (or with options.references).
-STROP_API Result<VerifyReport> verify(const Engine& engine, const std::string& model_path,
-                                      const VerifyOptions& options = {});
+STROP_API Result<VerifyReport> verify(const Engine& engine, const Model& model, const VerifyOptions& options = {});
 
 enum class CaseResult : uint8_t { Passed, Failed, Unsupported, Skipped };
 
@@ -337,7 +418,7 @@ struct KnobDescription {
 STROP_API std::vector<KnobDescription> knobs();
 
 /// The document of `strop inspect MODEL --json`: inputs, outputs, operators, nodes, unsupported ones.
-STROP_API Result<std::string> inspect_model_json(const std::string& model_path, const BuildOptions& options = {},
+STROP_API Result<std::string> inspect_model_json(const Model& model, const BuildOptions& options = {},
                                                  const Runtime& runtime = Runtime());
 
 /// What this machine offers, and with an engine file whether it still fits: a JSON document.

@@ -50,16 +50,29 @@ Result<void> apply_profile(const std::string& input, const ShapeProfile& profile
   return {};
 }
 
+// Shapes are asked for as the engine's inputs have them; the importer knows the model's.
+std::map<std::string, ShapeProfile> model_profiles(const BuildOptions& options) {
+  std::map<std::string, ShapeProfile> profiles = options.shapes;
+  for (auto& [input, profile] : profiles) {
+    const auto format = options.io.find(input);
+    if (format == options.io.end()) continue;
+    for (std::vector<int64_t>* dims : {&profile.min, &profile.opt, &profile.max})
+      *dims = compiler::in_model_order(format->second.layout, std::move(*dims));
+  }
+  return profiles;
+}
+
 // The ranges of a profile belong to the symbols of the input's dimensions: known once the model is imported.
-Result<void> apply_ranges(const std::string& model_path, const BuildOptions& options, compiler::CompileOptions& out) {
-  const bool ranged = std::any_of(options.shapes.begin(), options.shapes.end(),
+Result<void> apply_ranges(const Model& source, const BuildOptions& options, compiler::CompileOptions& out) {
+  const std::map<std::string, ShapeProfile> profiles = model_profiles(options);
+  const bool ranged = std::any_of(profiles.begin(), profiles.end(),
                                   [](const auto& item) { return item.second.min != item.second.max; });
   if (!ranged) return {};
-  STROP_ASSIGN(const onnx::ImportedModel model, compiler::import_for(model_path, out));
+  STROP_ASSIGN(const onnx::ImportedModel model, compiler::import_for(api::source_of(source), out));
   for (const ir::Port& port : model.graph->inputs) {
-    const auto profile = options.shapes.find(port.name);
+    const auto profile = profiles.find(port.name);
     const Type& type = model.graph->value(port.value).type;
-    if (profile == options.shapes.end() || !type.is_tensor() || !type.tensor.has_rank()) continue;
+    if (profile == profiles.end() || !type.is_tensor() || !type.tensor.has_rank()) continue;
     for (size_t axis = 0; axis < profile->second.min.size() && axis < type.tensor.dims().size(); ++axis) {
       const Dim& dim = type.tensor.dims()[axis];
       if (!dim.is_symbol()) continue;
@@ -77,7 +90,16 @@ Result<void> apply_ranges(const std::string& model_path, const BuildOptions& opt
 
 }  // namespace
 
+Model Model::from_memory(std::string bytes, std::string folder) {
+  Model model;
+  model.bytes_ = std::make_shared<const std::string>(std::move(bytes));
+  model.folder_ = std::move(folder);
+  return model;
+}
+
 namespace api {
+
+compiler::ModelSource source_of(const Model& model) { return {model.path(), model.bytes(), model.folder()}; }
 
 Result<compiler::CompileOptions> compile_options(const BuildOptions& options) {
   compiler::CompileOptions out;
@@ -86,7 +108,8 @@ Result<compiler::CompileOptions> compile_options(const BuildOptions& options) {
   out.select.cache_only = options.timing_cache_only;
   out.timing_cache = options.timing_cache;
   out.import.outputs = options.outputs;
-  for (const auto& [input, profile] : options.shapes) STROP_TRY(apply_profile(input, profile, out));
+  for (const auto& [input, profile] : model_profiles(options)) STROP_TRY(apply_profile(input, profile, out));
+  for (const auto& [name, format] : options.io) out.io[name] = {format.dtype, format.layout};
   if (options.progress) {
     out.progress = [sink = options.progress](std::string_view stage, std::string_view item, int64_t done,
                                              int64_t total) {
@@ -98,13 +121,13 @@ Result<compiler::CompileOptions> compile_options(const BuildOptions& options) {
 
 }  // namespace api
 
-Result<Engine> build(const std::string& model_path, const BuildOptions& options, const Runtime& runtime) {
+Result<Engine> build(const Model& model, const BuildOptions& options, const Runtime& runtime) {
   return api::guarded([&]() -> Result<Engine> {
     STROP_TRY(check_device(options, *runtime.impl()->log));
     STROP_ASSIGN(compiler::CompileOptions compile, api::compile_options(options));
-    STROP_TRY(apply_ranges(model_path, options, compile));
+    STROP_TRY(apply_ranges(model, options, compile));
     STROP_ASSIGN(compiler::Compiled compiled,
-                 compiler::compile(model_path, compile,
+                 compiler::compile(api::source_of(model), compile,
                                    {*runtime.impl()->threads, *runtime.impl()->log, runtime.impl()->cancel}));
     return api::make_engine(std::move(compiled.image), runtime);
   });

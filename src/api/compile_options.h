@@ -10,4 +10,6 @@ namespace strop::api {
 /// Shapes, outputs, route and progress; the ranges of dynamic shapes are added once the model is imported.
 Result<compiler::CompileOptions> compile_options(const BuildOptions& options);
 
+compiler::ModelSource source_of(const Model& model);
+
 }  // namespace strop::api

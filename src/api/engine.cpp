@@ -1,38 +1,14 @@
 #include "api/impl.h"
 #include "kernels/cpu_target.h"
+#include "plan/arena.h"
 #include "tactics/fingerprint.h"
 
 namespace strop {
 namespace {
 
-/// Hands messages to the caller's function.
-class CallbackLog final : public Log {
- public:
-  explicit CallbackLog(std::function<void(LogLevel, std::string_view)> sink) : sink_(std::move(sink)) {}
-  bool enabled(LogLevel) const override { return true; }
-  void write(LogLevel level, std::string_view message) override { sink_(level, message); }
-
- private:
-  std::function<void(LogLevel, std::string_view)> sink_;
-};
-
 const plan::Block& main_block(const Engine::Impl& impl) { return impl.image.plan->blocks[0]; }
 
 }  // namespace
-
-const char* version() { return STROP_VERSION; }
-
-Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
-  impl_->threads = make_thread_pool(options.threads > 0 ? options.threads : available_cpus());
-  if (options.log) {
-    impl_->log = std::make_unique<CallbackLog>(std::move(options.log));
-  } else {
-    impl_->log = std::make_unique<StderrLog>(LogLevel::Warning);
-  }
-}
-
-int Runtime::threads() const { return impl_->threads->count(); }
-void Runtime::cancel() noexcept { impl_->cancel.cancel(); }
 
 namespace api {
 
@@ -47,34 +23,50 @@ Result<Engine> make_engine(engine::EngineImage image, const Runtime& runtime) {
 
 }  // namespace api
 
+namespace {
+
+/// A read engine, if this machine can run it. `name` is how messages call it.
+Result<Engine> open_engine(engine::ReadEngine read, const std::string& name, const Runtime& runtime) {
+  const std::string here = kernels::to_string(kernels::best_cpu_target());
+  const std::string& target = read.image.plan->devices[0].target;
+  const std::string& kind = read.image.plan->devices[0].kind;
+  if (kind != "cpu")
+    return error(ErrorCode::InvalidEngine, "{} is for device '{}', which this Strop cannot use", name, kind);
+  // An instruction set without a name here is one of a newer Strop's.
+  const auto level = [](std::string_view word) {
+    return word == kernels::to_string(kernels::CpuTarget::Portable) ? 0 : word == "avx2" ? 1 : word == "avx512" ? 2 : 3;
+  };
+  if (level(target) > level(here)) {
+    return error(ErrorCode::InvalidEngine, "{} needs {}, this CPU offers {}: build it again here", name, target, here);
+  }
+  if (const std::string& made = read.image.record["fingerprint"]; made != tactics::fingerprint())
+    runtime.impl()->log->warning("{} was made with '{}', this is '{}'", name, made, tactics::fingerprint());
+  auto made = api::make_engine(std::move(read.image), runtime);
+  if (!made.ok()) return in_context(made.error(), name);
+  Engine::Impl::KnownDigests& known = *made->impl().known_digests;
+  std::call_once(known.once, [&] { known.value = read.digests; });
+  return made;
+}
+
+}  // namespace
+
 Result<Engine> Engine::load(const std::string& path, const Runtime& runtime, const LoadOptions& options) {
   return api::guarded([&]() -> Result<Engine> {
     STROP_ASSIGN(engine::ReadEngine read, engine::read_engine(path, *runtime.impl()->threads, {options.required_key}));
-    const std::string here = kernels::to_string(kernels::best_cpu_target());
-    const std::string& target = read.image.plan->devices[0].target;
-    const std::string& kind = read.image.plan->devices[0].kind;
-    if (kind != "cpu") {
-      return error(ErrorCode::InvalidEngine, "engine '{}' is for device '{}', which this Strop cannot use", path, kind);
-    }
-    // An instruction set without a name here is one of a newer Strop's.
-    const auto level = [](std::string_view name) {
-      return name == kernels::to_string(kernels::CpuTarget::Portable) ? 0
-             : name == "avx2"                                         ? 1
-             : name == "avx512"                                       ? 2
-                                                                      : 3;
-    };
-    if (level(target) > level(here)) {
-      return error(ErrorCode::InvalidEngine, "engine '{}' needs {}, this CPU offers {}: build it again here", path,
-                   target, here);
-    }
-    if (const std::string& made = read.image.record["fingerprint"]; made != tactics::fingerprint()) {
-      runtime.impl()->log->warning("engine '{}' was made with '{}', this is '{}'", path, made, tactics::fingerprint());
-    }
-    auto made = api::make_engine(std::move(read.image), runtime);
-    if (!made.ok()) return in_context(made.error(), fmt::format("engine '{}'", path));
-    Impl::KnownDigests& known = *made->impl().known_digests;
-    std::call_once(known.once, [&] { known.value = read.digests; });
-    return made;
+    return open_engine(std::move(read), fmt::format("engine '{}'", path), runtime);
+  });
+}
+
+Result<Engine> Engine::load_from_memory(std::span<const std::byte> bytes, const Runtime& runtime,
+                                        const LoadOptions& options) {
+  return api::guarded([&]() -> Result<Engine> {
+    static_assert(plan::kArenaAlignment >= engine::kWeightAlignment);
+    const auto copy = runtime::allocate(runtime.impl()->memory, static_cast<int64_t>(bytes.size()));
+    if (!copy) return error(ErrorCode::OutOfMemory, "there is no memory for an engine of {} bytes", bytes.size());
+    std::copy(bytes.begin(), bytes.end(), copy.get());
+    auto read = engine::read_engine({copy.get(), bytes.size()}, copy, *runtime.impl()->threads, {options.required_key});
+    if (!read.ok()) return in_context(read.error(), "engine in memory");
+    return open_engine(std::move(*read), "engine in memory", runtime);
   });
 }
 

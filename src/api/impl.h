@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "engine/engine_file.h"
 #include "runtime/executor.h"
+#include "runtime/memory.h"
 #include "runtime/program.h"
 #include "strop/strop.h"
 
@@ -21,6 +22,7 @@ struct Runtime::Impl {
   std::shared_ptr<Threads> threads;
   std::unique_ptr<Log> log;
   CancelToken cancel;
+  std::shared_ptr<runtime::Memory> memory;  ///< null: the system's
 };
 
 struct Engine::Impl {
@@ -63,7 +65,7 @@ std::vector<std::string> shape_text(const plan::TypeDesc& type, const plan::Shap
 Result<std::vector<Type>> input_types(const plan::Block& block,
                                       const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown);
 
-/// A Tensor over the caller's memory; strings are copied.
+/// A Tensor over the caller's memory; strings are copied, and strided tensors, which have to be legal.
 Tensor borrow(const TensorView& view);
 TensorView view_of(const Tensor& tensor);
 /// The tensor as a HostTensor that shares its bytes, which must be writable.

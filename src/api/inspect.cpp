@@ -183,6 +183,16 @@ std::string record_of(const Engine::Impl& impl, const std::string& key) {
   return found == impl.image.record.end() ? "" : found->second;
 }
 
+// The ports that are not as the model has them.
+Json io_json(const Engine::Impl& impl) {
+  constexpr std::string_view kPrefix = "io/";
+  Json io = Json::object();
+  for (const auto& [key, text] : impl.image.record) {
+    if (key.starts_with(kPrefix)) io[key.substr(kPrefix.size())] = text;
+  }
+  return io;
+}
+
 }  // namespace
 }  // namespace api
 
@@ -197,6 +207,7 @@ Result<std::string> Engine::inspect_json(const std::map<std::string, std::vector
     json["record"] = impl_->image.record;
     json["inputs"] = api::ports_json(inputs());
     json["outputs"] = api::ports_json(outputs());
+    json["io"] = api::io_json(*impl_);
     json["profiles"] = api::profiles_json(plan.blocks[0]);
     STROP_TRY(api::add_memory(*impl_, shapes, json));
     const api::PlanCounts counts = api::counts_of(plan);

@@ -88,13 +88,17 @@ void describe_import(const onnx::ImportedModel& model, Json& json) {
 }  // namespace
 }  // namespace api
 
-Result<std::string> inspect_model_json(const std::string& model_path, const BuildOptions& options, const Runtime&) {
+Result<std::string> inspect_model_json(const Model& source, const BuildOptions& options, const Runtime&) {
   return api::guarded([&]() -> Result<std::string> {
-    STROP_ASSIGN(const auto file, MappedFile::open(model_path));
-    auto model = onnx::parse_model(file->text());
-    if (!model.ok()) return in_context(model.error(), fmt::format("'{}'", model_path));
+    std::shared_ptr<const MappedFile> file;
+    if (!source.bytes()) {
+      STROP_ASSIGN(file, MappedFile::open(source.path()));
+    }
+    const std::string where = api::source_of(source).name();
+    auto model = onnx::parse_model(file ? file->text() : *source.bytes());
+    if (!model.ok()) return in_context(model.error(), where);
     auto structure = onnx::check_structure(*model);
-    if (!structure.ok()) return in_context(structure.error(), fmt::format("'{}'", model_path));
+    if (!structure.ok()) return in_context(structure.error(), where);
     api::Json json{{"kind", "model"}, {"ir_version", model->ir_version.value_or(0)}};
     json["opsets"] = api::Json::object();
     for (const onnx::OpsetImport& opset : model->opsets)
@@ -104,8 +108,9 @@ Result<std::string> inspect_model_json(const std::string& model_path, const Buil
     count.visit(model->graph.nodes, structure->opsets);
     count.describe(json);
     STROP_ASSIGN(const compiler::CompileOptions compile, api::compile_options(options));
-    const auto imported = compiler::import_for(model_path, compile);
+    const auto imported = compiler::import_for(api::source_of(source), compile);
     if (imported.ok()) {
+      STROP_TRY(compiler::apply_io(*imported->graph, compile.io));
       api::describe_import(*imported, json);
     } else if (imported.error().code == ErrorCode::Unsupported) {
       json["import_error"] = imported.error().message;  // a legal model: what can be said of it is said

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "api/impl.h"
+#include "api/strides.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -312,6 +313,7 @@ Result<void> save_npy(const std::string& path, const TensorView& view) {
   return api::guarded([&]() -> Result<void> {
     if (view.dtype == DType::Undefined)
       return error(ErrorCode::InvalidArgument, "'{}': there is no tensor to write", path);
+    STROP_TRY(api::check_strides(path, view, api::Access::Read));
     Tensor tensor = api::borrow(view);
     std::string descr(api::descr_of(view.dtype));
     std::string text;

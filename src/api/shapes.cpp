@@ -1,5 +1,6 @@
 // Types and shapes between the plan and the public API.
 #include "api/impl.h"
+#include "api/strides.h"
 
 namespace strop::api {
 namespace {
@@ -71,11 +72,18 @@ Result<std::vector<Type>> input_types(const plan::Block& block,
 }
 
 Tensor borrow(const TensorView& view) {
+  if (!is_dense(view)) {
+    auto dense = densify(view);
+    STROP_CHECK(dense.ok(), "{}", dense.error().message);
+    return std::move(*dense);
+  }
   if (view.dtype != DType::String) return Tensor::borrow(view.dtype, view.shape, view.data);
   const auto* first = static_cast<const std::string*>(view.data);
   return Tensor::of_strings(view.shape, std::vector<std::string>(first, first + view.count()));
 }
 
-TensorView view_of(const Tensor& tensor) { return {tensor.dtype(), tensor.dims(), const_cast<void*>(tensor.raw())}; }
+TensorView view_of(const Tensor& tensor) {
+  return {tensor.dtype(), tensor.dims(), const_cast<void*>(tensor.raw()), {}};
+}
 
 }  // namespace strop::api

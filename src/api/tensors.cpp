@@ -89,7 +89,7 @@ namespace api {
 
 HostTensor to_host(Tensor tensor) {
   if (!tensor.defined()) return {};
-  TensorView view{tensor.dtype(), tensor.dims(), tensor.mutable_raw()};
+  TensorView view{tensor.dtype(), tensor.dims(), tensor.mutable_raw(), {}};
   return HostTensor(std::move(view), std::make_shared<Tensor>(std::move(tensor)));
 }
 

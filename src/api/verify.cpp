@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "api/compile_options.h"
 #include "api/impl.h"
 #include "base/text.h"
 #include "compiler/compile.h"
@@ -11,7 +12,7 @@ namespace {
 using HostTensors = std::map<std::string, HostTensor>;
 
 /// The dimensions that the engine has fixed; the reference must have them too.
-onnx::FixedShapes fixed_shapes(const plan::Block& block) {
+onnx::FixedShapes fixed_shapes(const plan::Block& block, const compiler::IoFormats& io) {
   onnx::FixedShapes fixed;
   for (const plan::PortDesc& port : block.inputs) {
     if (port.type.kind != TypeKind::Tensor || !port.type.dims) continue;
@@ -20,6 +21,8 @@ onnx::FixedShapes fixed_shapes(const plan::Block& block) {
       const plan::ShapeInstr& instr = block.shapes.instrs[static_cast<size_t>(reg)];
       dims.push_back(instr.op == plan::ShapeOp::Constant ? instr.value : -1);
     }
+    if (const auto format = io.find(port.name); format != io.end())
+      dims = compiler::in_model_order(format->second.layout, std::move(dims));
     fixed.inputs[port.name] = std::move(dims);
   }
   return fixed;
@@ -32,26 +35,30 @@ std::vector<std::string> names(const Ports& ports) {
   return list;
 }
 
-/// The model as the engine's source: same fixed shapes, same outputs.
-Result<onnx::ImportedModel> import_reference(const std::string& path, const plan::Block& block) {
+/// The model as the engine's source: same fixed shapes, same outputs, same types and layouts of both, so that a
+/// reference's answer is converted as the engine's is.
+Result<onnx::ImportedModel> import_reference(const Model& source, const engine::EngineImage& image) {
+  const plan::Block& block = image.plan->blocks[0];
+  STROP_ASSIGN(const compiler::IoFormats io, compiler::recorded_io(image.record));
   compiler::CompileOptions options;
-  options.import.shapes = fixed_shapes(block);
-  auto imported = compiler::import_for(path, options);
+  options.import.shapes = fixed_shapes(block, io);
+  auto imported = compiler::import_for(api::source_of(source), options);
   if (!imported.ok()) {
     if (imported.error().code != ErrorCode::InvalidArgument) return imported.error();
-    return error(ErrorCode::InvalidArgument, "'{}' is another model than the engine's: {}", path,
+    return error(ErrorCode::InvalidArgument, "{} is another model than the engine's: {}", api::source_of(source).name(),
                  imported.error().message);
   }
   onnx::ImportedModel model = std::move(imported).value();
   if (names(model.graph->outputs) != names(block.outputs)) {
     options.import.outputs = names(block.outputs);
-    STROP_ASSIGN(model, compiler::import_for(path, options));
+    STROP_ASSIGN(model, compiler::import_for(api::source_of(source), options));
   }
   if (names(model.graph->inputs) != names(block.inputs)) {
-    return error(ErrorCode::InvalidArgument,
-                 "'{}' is another model than the engine's: its inputs are {}, the engine's {}", path,
-                 join(names(model.graph->inputs), ", "), join(names(block.inputs), ", "));
+    return error(
+        ErrorCode::InvalidArgument, "{} is another model than the engine's: its inputs are {}, the engine's {}",
+        api::source_of(source).name(), join(names(model.graph->inputs), ", "), join(names(block.inputs), ", "));
   }
+  STROP_TRY(compiler::apply_io(*model.graph, io));
   return model;
 }
 
@@ -176,16 +183,16 @@ class Worst {
 /// What one pair's outputs should be.
 class References {
  public:
-  References(const Engine::Impl& engine, const std::string& model_path, const VerifyOptions& options)
-      : engine_(engine), model_path_(model_path), options_(options) {}
+  References(const Engine::Impl& engine, const Model& source, const VerifyOptions& options)
+      : engine_(engine), source_(source), options_(options) {}
 
   Result<void> prepare() {
     if (!options_.references.empty()) return {};
-    STROP_ASSIGN(const onnx::ImportedModel model, import_reference(model_path_, engine_.image.plan->blocks[0]));
+    STROP_ASSIGN(const onnx::ImportedModel model, import_reference(source_, engine_.image));
     const auto made_from = engine_.image.record.find("model_digest");
     if (made_from != engine_.image.record.end() && made_from->second != model.digest.hex()) {
-      engine_.runtime.impl()->log->warning("'{}' is not the file that the engine was built from (the digests differ)",
-                                           model_path_);
+      engine_.runtime.impl()->log->warning("{} is not the file that the engine was built from (the digests differ)",
+                                           api::source_of(source_).name());
     }
     graph_ = model.graph;
     return {};
@@ -206,7 +213,7 @@ class References {
 
  private:
   const Engine::Impl& engine_;
-  const std::string& model_path_;
+  const Model& source_;
   const VerifyOptions& options_;
   std::shared_ptr<const ir::Graph> graph_;
 };
@@ -239,13 +246,13 @@ Result<void> check_options(const plan::Block& block, const VerifyOptions& option
 
 }  // namespace
 
-Result<VerifyReport> verify(const Engine& engine, const std::string& model_path, const VerifyOptions& options) {
+Result<VerifyReport> verify(const Engine& engine, const Model& model, const VerifyOptions& options) {
   return api::guarded([&]() -> Result<VerifyReport> {
     const Engine::Impl& impl = engine.impl();
     const plan::Block& block = impl.image.plan->blocks[0];
     Runtime::Impl& environment = *impl.runtime.impl();
     STROP_TRY(check_options(block, options));
-    References references(impl, model_path, options);
+    References references(impl, model, options);
     STROP_TRY(references.prepare());
     const Inputs inputs(block, options, *environment.log);
     runtime::Executor executor(impl.program, environment.threads, {1, environment.cancel});

@@ -68,11 +68,14 @@ Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& o
 
 }  // namespace
 
-Result<onnx::ImportedModel> import_for(const std::string& model_path, const CompileOptions& options) {
-  return onnx::import_model(model_path, options.import);
+Result<onnx::ImportedModel> import_for(const ModelSource& source, const CompileOptions& options) {
+  if (!source.bytes) return onnx::import_model(source.path, options.import);
+  onnx::ImportOptions import = options.import;
+  if (!source.folder.empty()) import.folder = source.folder;
+  return onnx::import_bytes(*source.bytes, source.bytes, import);
 }
 
-Result<Compiled> compile(const std::string& model_path, const CompileOptions& options,
+Result<Compiled> compile(const ModelSource& source, const CompileOptions& options,
                          const CompileEnvironment& environment) {
   const auto report = [&](std::string_view stage, std::string_view item) {
     if (options.progress) options.progress(stage, item, 0, 0);
@@ -81,8 +84,9 @@ Result<Compiled> compile(const std::string& model_path, const CompileOptions& op
   STROP_TRY(route.parse(options.route));
   STROP_TRY(route.check_conditions());
 
-  report("import", model_path);
-  STROP_ASSIGN(onnx::ImportedModel model, import_for(model_path, options));
+  report("import", source.path);
+  STROP_ASSIGN(onnx::ImportedModel model, import_for(source, options));
+  STROP_TRY(apply_io(*model.graph, options.io));
   STROP_TRY(environment.cancel.check());
 
   Compiled compiled;
@@ -115,6 +119,7 @@ Result<Compiled> compile(const std::string& model_path, const CompileOptions& op
       {"in_place", std::to_string(compiled.stats.in_place)},
       {"imported_nodes", std::to_string(compiled.imported_nodes)},
   };
+  record_io(options.io, compiled.image.record);
   return compiled;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/threads.h"
+#include "compiler/io_format.h"
 #include "compiler/lower.h"
 #include "engine/engine_file.h"
 #include "ir/graph.h"
@@ -20,11 +22,20 @@
 
 namespace strop::compiler {
 
+/// A model's file, or its bytes.
+struct ModelSource {
+  std::string path;                          ///< "" with bytes
+  std::shared_ptr<const std::string> bytes;  ///< null: the file
+  std::string folder;                        ///< of external data, with bytes; "": none
+  std::string name() const { return bytes ? "the model in memory" : "'" + path + "'"; }
+};
+
 struct CompileOptions {
   onnx::ImportOptions import;                    ///< fixed shapes, other outputs
   std::string route;                             ///< "knob=value …"
   std::map<std::string, tactics::Range> ranges;  ///< of symbols, from min/max shapes
   std::string precision = "fp32";
+  IoFormats io;                  ///< ports that differ from the model's
   select::SelectOptions select;  ///< effort, optimum, memory limit; cancelling and progress are filled in
   std::string timing_cache;      ///< a file that measured times are read from and added to; "": none
   /// stage, item (pass or node), done, total (0: not known); may be empty.
@@ -52,10 +63,10 @@ std::string software_fingerprint();
 /// Every knob that the compiler reads: the catalogue of the command line, the tuner and the record.
 const KnobList& compiler_knobs();
 
-Result<Compiled> compile(const std::string& model_path, const CompileOptions& options,
+Result<Compiled> compile(const ModelSource& source, const CompileOptions& options,
                          const CompileEnvironment& environment);
 
 /// Import alone, for inspection and verification.
-Result<onnx::ImportedModel> import_for(const std::string& model_path, const CompileOptions& options);
+Result<onnx::ImportedModel> import_for(const ModelSource& source, const CompileOptions& options);
 
 }  // namespace strop::compiler

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,5 +62,9 @@ struct ReadEngine {
 /// FlatBuffers' verifier, every index, offset, size and type. Nothing is interpreted before its digest was checked.
 /// Errors are InvalidEngine and name the file.
 Result<ReadEngine> read_engine(const std::string& path, Threads& threads, const ReadOptions& options = {});
+
+/// The same for bytes in memory, aligned to kWeightAlignment, which `owner` keeps alive: weights stay there.
+Result<ReadEngine> read_engine(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Threads& threads,
+                               const ReadOptions& options = {});
 
 }  // namespace strop::engine

@@ -15,8 +15,8 @@ Error damaged(std::string_view what) { return error(ErrorCode::InvalidEngine, "{
 
 class Reader {
  public:
-  Reader(std::shared_ptr<const MappedFile> file, Threads& threads)
-      : file_(std::move(file)), bytes_(file_->bytes()), threads_(threads) {}
+  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Threads& threads)
+      : owner_(std::move(owner)), bytes_(bytes), threads_(threads) {}
 
   Result<ReadEngine> read(const ReadOptions& options) {
     STROP_TRY(read_header());
@@ -133,7 +133,7 @@ class Reader {
     if (desc.dtype == DType::String) return read_strings(desc, bytes, count);
     if (byte_size(desc.dtype, count) != static_cast<int64_t>(bytes.size()))
       return damaged("its size does not fit its type");
-    return Tensor::view(desc.dtype, desc.dims, bytes.data(), file_);
+    return Tensor::view(desc.dtype, desc.dims, bytes.data(), owner_);
   }
 
   static Result<Tensor> read_strings(const plan::WeightDesc& desc, std::span<const std::byte> bytes, int64_t count) {
@@ -151,7 +151,7 @@ class Reader {
     return Tensor::of_strings(desc.dims, std::move(items));
   }
 
-  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const void> owner_;
   std::span<const std::byte> bytes_;
   Threads& threads_;
   FileHeader header_{};
@@ -161,9 +161,14 @@ class Reader {
 
 }  // namespace
 
+Result<ReadEngine> read_engine(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, Threads& threads,
+                               const ReadOptions& options) {
+  return Reader(bytes, std::move(owner), threads).read(options);
+}
+
 Result<ReadEngine> read_engine(const std::string& path, Threads& threads, const ReadOptions& options) {
-  STROP_ASSIGN(auto file, MappedFile::open(path));
-  auto engine = Reader(std::move(file), threads).read(options);
+  STROP_ASSIGN(const auto file, MappedFile::open(path));
+  auto engine = read_engine(file->bytes(), file, threads, options);
   if (!engine.ok()) return in_context(engine.error(), fmt::format("engine '{}'", path));
   return engine;
 }

@@ -95,11 +95,10 @@ Result<void> Frame::make_plan(const std::vector<Type>& inputs, std::span<const i
   STROP_ASSIGN(auto made, make_shape_plan({shared_.program, block_index_, inputs, inherited, shared_.threads.count()}));
   made->key = key_;
   if (made->arena.bytes > arena_capacity_) {
-    auto* bytes =
-        static_cast<std::byte*>(std::aligned_alloc(plan::kArenaAlignment, static_cast<size_t>(made->arena.bytes)));
+    std::shared_ptr<std::byte> bytes = allocate(shared_.options.memory, made->arena.bytes);
     if (!bytes)
       return error(ErrorCode::OutOfMemory, "the arena of '{}' needs {} bytes", block_.name, made->arena.bytes);
-    arena_ = std::shared_ptr<std::byte>(bytes, [](std::byte* p) { std::free(p); });
+    arena_ = std::move(bytes);
     arena_capacity_ = made->arena.bytes;
   }
   plans_.push_front(std::move(made));
@@ -123,7 +122,7 @@ Result<void> Frame::run(std::span<const Value> inputs, std::span<Value> outputs,
     symbols_ = current_->symbols;
     registers_ = current_->registers;
   }
-  STROP_TRY(place_outputs(inputs, outputs));
+  STROP_TRY(place_outputs());
   for (size_t i = 0; i < block_.steps.size(); ++i) {
     STROP_TRY(shared_.options.cancel.check());
     auto result = run_step(i, observer);
@@ -134,34 +133,54 @@ Result<void> Frame::run(std::span<const Value> inputs, std::span<Value> outputs,
 }
 
 // The caller's tensors where they fit, new ones otherwise. Outputs in Host storage are set by the step that makes them.
-Result<void> Frame::place_outputs(std::span<const Value> inputs, std::span<Value> outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const int32_t id = block_.outputs[i].value;
-    const auto value = static_cast<size_t>(id);
-    if (block_.values[value].storage != Storage::Output) continue;
-    const std::vector<int64_t>& dims = current_->dims[value];
-    const DType dtype = block_.values[value].type.dtype;
-    if (outputs[i].is_tensor()) {
-      const Tensor& given = outputs[i].tensor();
-      if (given.dtype() == dtype && given.dims() == dims) {
-        for (const Value& input : inputs) {
-          if (input.is_tensor() && overlap(given, input.tensor())) {
-            return error(ErrorCode::InvalidArgument, "the buffer of output '{}' overlaps an input",
-                         block_.outputs[i].name);
-          }
-        }
-        for (size_t j = 0; j < i; ++j) {
-          if (outputs[j].is_tensor() && overlap(given, outputs[j].tensor())) {
-            return error(ErrorCode::InvalidArgument, "the buffers of outputs '{}' and '{}' overlap",
-                         block_.outputs[j].name, block_.outputs[i].name);
-          }
-        }
-        continue;
+Result<void> Frame::place_outputs() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const auto value = static_cast<size_t>(block_.outputs[i].value);
+    if (block_.values[value].storage == Storage::Output) {
+      const std::vector<int64_t>& dims = current_->dims[value];
+      const DType dtype = block_.values[value].type.dtype;
+      const bool fits =
+          outputs_[i].is_tensor() && outputs_[i].tensor().dtype() == dtype && outputs_[i].tensor().dims() == dims;
+      if (!fits) {
+        STROP_ASSIGN(outputs_[i], new_output(i, dtype, dims));
       }
     }
-    outputs[i] = Tensor::uninitialized(dtype, dims);
+    STROP_TRY(check_overlap(i));
   }
   return {};
+}
+
+// Steps write outputs while inputs and other outputs are still needed.
+Result<void> Frame::check_overlap(size_t index) const {
+  if (!outputs_[index].is_tensor()) return {};
+  const Tensor& given = outputs_[index].tensor();
+  for (const Value& input : inputs_) {
+    if (!input.is_tensor() || !overlap(given, input.tensor())) continue;
+    return error(ErrorCode::InvalidArgument, "the buffer of output '{}' overlaps an input", block_.outputs[index].name);
+  }
+  for (size_t other = 0; other < index; ++other) {
+    if (!outputs_[other].is_tensor() || !overlap(given, outputs_[other].tensor())) continue;
+    return error(ErrorCode::InvalidArgument, "the buffers of outputs '{}' and '{}' overlap", block_.outputs[other].name,
+                 block_.outputs[index].name);
+  }
+  return {};
+}
+
+Result<Tensor> Frame::new_output(size_t index, DType dtype, const std::vector<int64_t>& dims) {
+  const bool ours = block_index_ != 0 || !shared_.options.make_output || bit_width(dtype) == 0;
+  if (ours) return Tensor::uninitialized(dtype, dims);
+  void* data = shared_.options.make_output(index, dtype, dims);
+  if (data == nullptr && byte_size(dtype, element_count(dims)) > 0) {
+    return error(ErrorCode::OutOfMemory, "there is no memory for output '{}' of {}{}", block_.outputs[index].name,
+                 to_string(dtype), to_string(to_dims(dims)));
+  }
+  const size_t alignment = is_complex(dtype) ? static_cast<size_t>(bit_width(dtype)) / 16
+                                             : std::max<size_t>(static_cast<size_t>(bit_width(dtype)) / 8, 1);
+  if (reinterpret_cast<uintptr_t>(data) % alignment != 0) {
+    return error(ErrorCode::InvalidArgument, "the memory given for output '{}' is not aligned to {} bytes",
+                 block_.outputs[index].name, alignment);
+  }
+  return Tensor::borrow(dtype, dims, data);
 }
 
 Result<void> Frame::run_step(size_t index, const StepObserver* observer) {
@@ -247,15 +266,25 @@ Result<Value> Frame::read(int32_t id) const {
 }
 
 // A result made at run time goes into the caller's buffer if it fits there, else it replaces it.
-void Frame::give(const Value& result, Value& output) {
-  const bool fits = result.is_tensor() && output.is_tensor() && bit_width(result.tensor().dtype()) != 0 &&
-                    output.tensor().dtype() == result.tensor().dtype() &&
-                    output.tensor().dims() == result.tensor().dims();
-  if (!fits) {
+Result<void> Frame::give(const Value& result, size_t index) {
+  Value& output = outputs_[index];
+  if (!result.is_tensor() || bit_width(result.tensor().dtype()) == 0) {
     output = result;
-  } else if (result.tensor().bytes() > 0) {
-    std::memcpy(output.tensor().mutable_raw(), result.tensor().raw(), static_cast<size_t>(result.tensor().bytes()));
+    return {};
   }
+  const Tensor& tensor = result.tensor();
+  const bool fits =
+      output.is_tensor() && output.tensor().dtype() == tensor.dtype() && output.tensor().dims() == tensor.dims();
+  if (!fits && (block_index_ != 0 || !shared_.options.make_output)) {
+    output = result;
+    return {};
+  }
+  if (!fits) {
+    STROP_ASSIGN(output, new_output(index, tensor.dtype(), tensor.dims()));
+    STROP_TRY(check_overlap(index));
+  }
+  if (tensor.bytes() > 0) std::memcpy(output.tensor().mutable_raw(), tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  return {};
 }
 
 Result<void> Frame::store(int32_t id, Value result) {
@@ -270,7 +299,7 @@ Result<void> Frame::store(int32_t id, Value result) {
   }
   if (result.is_tensor()) STROP_TRY(bind_unbacked(id, result.tensor()));
   for (size_t i = 0; i < block_.outputs.size(); ++i) {
-    if (block_.outputs[i].value == id) give(result, outputs_[i]);
+    if (block_.outputs[i].value == id) STROP_TRY(give(result, i));
   }
   host_[value] = std::move(result);
   return {};
@@ -381,8 +410,9 @@ Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, co
     out.push_back({tensor.mutable_raw(), 0});
     results.emplace_back(std::move(tensor));
   }
-  const Tensor workspace = Tensor::uninitialized(DType::U8, {launch->workspace_bytes()});
-  STROP_TRY(launch->run({in, out, workspace.mutable_raw(), shared_.threads}));
+  const std::shared_ptr<std::byte> workspace = allocate(shared_.options.memory, launch->workspace_bytes());
+  if (!workspace) return error(ErrorCode::OutOfMemory, "its workspace needs {} bytes", launch->workspace_bytes());
+  STROP_TRY(launch->run({in, out, workspace.get(), shared_.threads}));
   return std::optional(std::move(results));
 }
 

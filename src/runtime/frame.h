@@ -36,7 +36,7 @@ class Frame {
   bool find_plan();
   Result<void> make_plan(const std::vector<Type>& inputs, std::span<const int64_t> inherited);
   void append_inherited(std::span<const int64_t> outer);
-  Result<void> place_outputs(std::span<const Value> inputs, std::span<Value> outputs);
+  Result<void> place_outputs();
   Result<void> run_step(size_t index, const StepObserver* observer);
   Result<void> run_launch(size_t index);
   Result<void> run_generic(size_t index);
@@ -46,7 +46,9 @@ class Frame {
                                                            const std::vector<Value>& inputs);
   void* resolve(const Place& place) const;
   Result<Value> read(int32_t value) const;
-  static void give(const Value& result, Value& output);
+  Result<Tensor> new_output(size_t index, DType dtype, const std::vector<int64_t>& dims);
+  Result<void> check_overlap(size_t index) const;
+  Result<void> give(const Value& result, size_t index);
   Result<void> store(int32_t value, Value result);
   Result<void> check_result(int32_t value, const Value& result) const;
   Result<void> bind_unbacked(int32_t value, const Tensor& tensor);

@@ -171,6 +171,14 @@ class Checker {
         return refuse(
             fmt::format("tactic '{}' wants operand {} {}", variant.tactic, i, wanted ? "packed" : "as it is"));
       if (!wanted) continue;
+      // The recipe says the layout, which depends on the instruction set: equal sizes would not do.
+      const std::string& recipe = check_.program.plan->weights[static_cast<size_t>(variant.packed[i])].recipe;
+      const std::string wanted_recipe =
+          fmt::format("{}@{} {}", variant.tactic, variant.tactic_version, request->recipe);
+      if (!recipe.ends_with(wanted_recipe)) {
+        return refuse(fmt::format("tactic '{}' wants operand {} packed as '{}', not '{}': build the engine again here",
+                                  variant.tactic, i, wanted_recipe, recipe));
+      }
       const int64_t bytes = check_.program.weights[static_cast<size_t>(variant.packed[i])].bytes();
       if (bytes != request->bytes)
         return refuse(fmt::format("tactic '{}' wants operand {} packed in {} bytes, not {}", variant.tactic, i,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def test_soname_carries_the_major_version(name: str) -> None:
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_only_the_interface_is_exported(name: str) -> None:
-    others = [symbol for symbol in _symbols(BUILD / name) if not symbol.startswith("strop::")]
+    others = [symbol for symbol in _symbols(BUILD / name) if not symbol.startswith(("strop::", "strop_"))]
     assert not others, others[:20]
     inside = (
         "onnx",
@@ -65,6 +66,47 @@ def test_the_full_library_exports_the_interface() -> None:
         "strop::detail::bad_result_access(",
     ):
         assert wanted in symbols, wanted
+
+
+def _declared_in_c() -> tuple[set[str], set[str]]:
+    """The functions of strop_c.h: those of both libraries, and those that stand under the last heading."""
+    header = (ROOT / "include" / "strop" / "strop_c.h").read_text()
+    both, full = header.split("/* ---- Compiling and judging: libstrop.so only")
+    names = re.compile(r"^STROP_C_API [^(]*?(strop_\w+)\(", re.MULTILINE)
+    return set(names.findall(both)), set(names.findall(full))
+
+
+def test_each_library_exports_its_part_of_the_c_interface() -> None:
+    both, full = _declared_in_c()
+    assert len(both) > 25 and len(full) > 5
+    of_c = [{s for s in _symbols(BUILD / name) if s.startswith("strop_")} for name in LIBRARIES]
+    assert of_c == [both | full, both]
+
+
+def test_the_c_header_is_c11_and_each_function_can_be_linked(tmp_path: Path) -> None:
+    both, full = _declared_in_c()
+    for library, names in ((LIBRARIES[0], both | full), (LIBRARIES[1], both)):
+        source = tmp_path / "all.c"
+        uses = "".join(f"  count += (void (*)(void)){name} != 0;\n" for name in sorted(names))
+        source.write_text(
+            f'#include "strop/strop_c.h"\nint main(void) {{\n  int count = 0;\n{uses}  return count != {len(names)};\n}}\n'
+        )
+        strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wno-address", "-Wno-cast-function-type", "-Werror"]
+        program = tmp_path / "all"
+        _output("cc", *strict, "-I", ROOT / "include", source, BUILD / library, f"-Wl,-rpath,{BUILD}", "-o", program)
+        _output(program)
+
+
+def test_an_engine_runs_with_the_small_library_alone(tmp_path: Path) -> None:
+    engine = tmp_path / "tiny.strop"
+    _output(BUILD / "strop", "build", ROOT / "examples" / "tiny.onnx", "-o", engine, "--device", "cpu")
+    program = tmp_path / "run_engine"
+    source = ROOT / "tests" / "libraries" / "run_engine.c"
+    strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    library = BUILD / "libstrop_runtime.so"
+    _output("cc", *strict, "-I", ROOT / "include", source, library, f"-Wl,-rpath,{BUILD}", "-o", program)
+    assert "libstrop.so" not in _output("ldd", program)
+    assert _output(program, engine) == "y: 0 2 0 4 0 6.25\n"
 
 
 def test_the_runtime_neither_exports_nor_needs_the_compiler() -> None:
