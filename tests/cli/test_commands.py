@@ -309,3 +309,18 @@ def test_json_errors_are_one_document(folder: Path) -> None:
     ended = call("run", folder / "nothing.strop", "--json")
     assert ended.code == 2
     assert json.loads(ended.out)["error"]["code"] == "not_found"
+
+
+def test_io_changes_types_at_the_border(folder: Path, dense_model: Path) -> None:
+    engine, out = folder / "io.strop", folder / "io_out"
+    assert call("build", dense_model, "-o", engine, "--device", "cpu", "--io", "x:fp16,y:f64").code == 0
+    document = call("inspect", engine, "--json").document
+    assert document["io"] == {"x": "f16", "y": "f64"}
+    assert [document[side][0]["dtype"] for side in ("inputs", "outputs")] == ["f16", "f64"]
+    x = np.array([[0.5, -1, 2, 0.25]], np.float16)
+    np.save(folder / "half.npy", x)
+    assert call("run", engine, "--input", f"x={folder / 'half.npy'}", "--output-dir", out).code == 0
+    y = np.load(out / "y.npy")
+    assert y.dtype == np.float64
+    np.testing.assert_allclose(y, dense(x.astype(np.float32)), rtol=1e-6)
+    assert call("verify", engine, "--model", dense_model).code == 0
