@@ -13,6 +13,20 @@ std::span<const T> part(std::span<const T> operands, size_t first, size_t count)
 
 }  // namespace
 
+AlongLine along_line(const Dims& operand, const Dims& base, int64_t axes) {
+  std::optional<AlongLine> result;  // none as long as there are only axes of size 1
+  for (size_t i = 0; i < static_cast<size_t>(axes); ++i) {
+    const Dim& of_base = base[base.size() - 1 - i];
+    if (of_base == Dim(1)) continue;
+    const Dim own = i < operand.size() ? operand[operand.size() - 1 - i] : Dim(1);
+    if (!(own == Dim(1)) && !(own == of_base)) return AlongLine::Mixed;  // which of the two is not known
+    const AlongLine axis = own == Dim(1) ? AlongLine::Constant : AlongLine::Dense;
+    if (result.value_or(axis) != axis) return AlongLine::Mixed;
+    result = axis;
+  }
+  return result.value_or(AlongLine::Constant);
+}
+
 Result<TensorType> infer_prologue(const InferContext& ctx, const FusedPrograms& programs) {
   STROP_ASSIGN(TensorType type, ctx.tensor(0));
   const auto operands = part(ctx.inputs, programs.prologue_first(), programs.prologue_count());

@@ -31,6 +31,12 @@ struct FusedPrograms {
   }
 };
 
+/// How a program's operand lies along a line, the last axes of the tensor that the program works on: one value for all
+/// of it, one for each element (the operand's own last axes are the line's), or neither.
+enum class AlongLine : uint8_t { Constant, Dense, Mixed };
+/// For an operand that broadcasts to `base`, whose last `axes` axes are the line. Mixed too if symbols leave it open.
+AlongLine along_line(const Dims& operand, const Dims& base, int64_t axes);
+
 /// The type of operand 0 after the prologue. Errors: (E1)–(E4).
 Result<TensorType> infer_prologue(const InferContext& ctx, const FusedPrograms& programs);
 /// The type of `result` (before the epilogue) after it. Errors: (E1)–(E4).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/pointwise/pointwise.h"
 #include "tensor/convert.h"
 
 namespace strop::passes {
@@ -37,6 +38,61 @@ bool is_constant_scalar(const ir::Graph& graph, ir::ValueId value, double number
   if (!constant) return false;
   const DType dtype = graph.constant_tensor(value)->dtype();
   return *constant == (is_float(dtype) ? round_to(dtype, number) : number);
+}
+
+std::optional<Application> application(const ir::Graph& graph, ir::ValueId value) {
+  const ir::NodeId id = producer(graph, value, ops::kPointwise);
+  if (id == ir::kNone) return std::nullopt;
+  const ir::Node& node = graph.node(id);
+  const ops::ScalarProgram& program = node.attrs.as<ops::PointwiseAttrs>().program;
+  if (program.outputs.size() != 1) return std::nullopt;
+  const ops::ScalarInstr& last = program.instrs[static_cast<size_t>(program.outputs[0])];
+  Application result{.node = id, .fn = last.fn, .dtype = last.dtype};
+  for (size_t i = 0; i < static_cast<size_t>(ops::arity(last.fn)); ++i) {
+    const ops::ScalarInstr& arg = program.instrs[static_cast<size_t>(last.args[i])];
+    if (arg.fn == ops::Fn::Constant && is_float(arg.dtype)) {
+      result.operands.push_back({ir::kNone, arg.number});
+    } else if (arg.fn == ops::Fn::Input) {
+      const ir::ValueId operand = node.inputs[static_cast<size_t>(arg.input)];
+      result.operands.push_back({operand, constant_scalar(graph, operand)});
+    } else {
+      return std::nullopt;
+    }
+  }
+  return result;
+}
+
+std::optional<std::set<ir::NodeId>> nodes_between(const ir::Graph& graph, const std::vector<ir::ValueId>& leaves,
+                                                  ir::ValueId value, size_t limit) {
+  std::set<ir::NodeId> nodes;
+  std::vector<ir::ValueId> waiting = {value};
+  while (!waiting.empty()) {
+    const ir::ValueId at = waiting.back();
+    waiting.pop_back();
+    if (at == ir::kNone || graph.is_constant(at)) continue;
+    if (std::find(leaves.begin(), leaves.end(), at) != leaves.end()) continue;
+    const ir::NodeId id = graph.value(at).producer;
+    if (id == ir::kNone) return std::nullopt;
+    if (!nodes.insert(id).second) continue;
+    if (nodes.size() > limit) return std::nullopt;
+    waiting.insert(waiting.end(), graph.node(id).inputs.begin(), graph.node(id).inputs.end());
+  }
+  return nodes;
+}
+
+bool depends_on(const ir::Graph& graph, ir::ValueId value, const std::set<ir::ValueId>& sources) {
+  std::set<ir::NodeId> seen;
+  std::vector<ir::ValueId> waiting = {value};
+  while (!waiting.empty()) {
+    const ir::ValueId at = waiting.back();
+    waiting.pop_back();
+    if (at == ir::kNone) continue;
+    if (sources.contains(at)) return true;
+    const ir::NodeId id = producer(graph, at);
+    if (id == ir::kNone || !seen.insert(id).second) continue;
+    waiting.insert(waiting.end(), graph.node(id).inputs.begin(), graph.node(id).inputs.end());
+  }
+  return false;
 }
 
 const TensorType* ranked(const ir::Graph& graph, ir::ValueId value) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ops/scalar_program.h"
 
 namespace strop::passes {
 
@@ -32,6 +34,28 @@ ir::NodeId producer(const ir::Graph& graph, ir::ValueId value, const ops::Operat
 std::optional<double> constant_scalar(const ir::Graph& graph, ir::ValueId value);
 /// A constant of one element that is exactly `number` in its own dtype (rounded to it).
 bool is_constant_scalar(const ir::Graph& graph, ir::ValueId value, double number);
+
+/// A pointwise node that applies one scalar function to its operands and numbers.
+struct Application {
+  /// A value, and its number if it is a constant of one element; or only a number.
+  struct Operand {
+    ir::ValueId value = ir::kNone;
+    std::optional<double> number;
+  };
+  ir::NodeId node = ir::kNone;
+  ops::Fn fn = ops::Fn::Copy;
+  DType dtype = DType::Undefined;
+  std::vector<Operand> operands;  ///< in the function's order
+};
+/// The application that computes the value; nullopt if it is computed by more than one function, or otherwise.
+std::optional<Application> application(const ir::Graph& graph, ir::ValueId value);
+
+/// The nodes between `leaves` and `value`: all that it is computed from, down to leaves and constants. Nullopt: there
+/// are more than `limit`, or graph inputs among what it is computed from.
+std::optional<std::set<ir::NodeId>> nodes_between(const ir::Graph& graph, const std::vector<ir::ValueId>& leaves,
+                                                  ir::ValueId value, size_t limit);
+/// Whether `value` is computed from one of `sources`, or is one.
+bool depends_on(const ir::Graph& graph, ir::ValueId value, const std::set<ir::ValueId>& sources);
 
 /// The tensor type of a value whose rank is known; null otherwise.
 const TensorType* ranked(const ir::Graph& graph, ir::ValueId value);

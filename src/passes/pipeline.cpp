@@ -13,9 +13,11 @@ extern const Pass kFoldAffine;
 extern const Pass kFoldConstants;
 extern const Pass kFuseEpilogues;
 extern const Pass kFusePointwise;
+extern const Pass kFuseReductions;
 extern const Pass kLowerBatchNorm;
 extern const Pass kMatchActivations;
 extern const Pass kMatchAttention;
+extern const Pass kMatchNormalization;
 extern const Pass kSimplifyPrograms;
 extern const Pass kSinkTransposes;
 extern const Pass kTidyCaptures;
@@ -24,8 +26,8 @@ std::vector<Stage> default_pipeline() {
   return {
       // What is left afterwards depends on the inputs, is needed and is there once.
       {{&kFoldConstants, &kTidyCaptures, &kSinkTransposes, &kCancelViews, &kCommonSubexpressions, &kDeadCode}, 8},
-      // Attention first: what follows would take its scale and mask apart.
-      {{&kMatchAttention, &kDeadCode}},
+      // Patterns of single operators first: what follows would take scales and masks apart. Attention has a softmax.
+      {{&kMatchNormalization, &kMatchAttention, &kDeadCode}},
       // Batch normalisation and other scales vanish in weights.
       {{&kFoldAffine, &kLowerBatchNorm, &kDeadCode}},
       // The layout that convolutions want, and what of the transposes that make it can be spared.
@@ -36,6 +38,8 @@ std::vector<Stage> default_pipeline() {
       // Pointwise regions, each as short as it can be said.
       {{&kFusePointwise, &kSimplifyPrograms, &kMatchActivations, &kFuseEpilogues, &kCommonSubexpressions, &kDeadCode},
        4},
+      // What is left of pointwise work beside reductions.
+      {{&kFuseReductions, &kDeadCode}},
   };
 }
 

@@ -3,28 +3,12 @@
 #include <array>
 
 #include "ops/element_map.h"
+#include "ops/fused.h"
 
 namespace strop::tactics {
 namespace {
 
 constexpr size_t kMaxOperands = 24;
-
-enum class Along : uint8_t { Neither, Constant, Dense, Mixed };  // Neither: only axes of size 1
-
-// How an operand that broadcasts to `base` lies along its last `axes` axes.
-Along along_line(const Dims& operand, const Dims& base, int64_t axes) {
-  Along result = Along::Neither;
-  for (size_t i = 0; i < static_cast<size_t>(axes); ++i) {
-    const Dim& of_base = base[base.size() - 1 - i];
-    if (of_base == Dim(1)) continue;
-    const Dim own = i < operand.size() ? operand[operand.size() - 1 - i] : Dim(1);
-    if (!(own == Dim(1)) && !(own == of_base)) return Along::Mixed;  // which of the two is not known
-    const Along axis = own == Dim(1) ? Along::Constant : Along::Dense;
-    if (result == Along::Neither) result = axis;
-    if (result != axis) return Along::Mixed;
-  }
-  return result;
-}
 
 // Element offset of an operand for every line: the leading axes of `base`.
 std::vector<int64_t> line_offsets(const std::vector<int64_t>& operand, const std::vector<int64_t>& base, int64_t axes) {
@@ -68,7 +52,7 @@ std::optional<std::string> line_program_why_not(const Problem& problem, const Li
     const TensorType& type = problem.in(input);
     if (!type.has_rank() || !(type.layout == Layout()) || bit_width(type.dtype) < 8)
       return "a program's operand has no plain layout";
-    if (along_line(type.dims(), site.base.dims(), site.line_axes) == Along::Mixed)
+    if (ops::along_line(type.dims(), site.base.dims(), site.line_axes) == ops::AlongLine::Mixed)
       return "a program's operand broadcasts within a line";
   }
   return ops::tiles_why_not(program);
@@ -91,7 +75,7 @@ LineProgram::LineProgram(const Problem& problem, const LineSite& site) {
     operand.input = site.first_operand + i - 1;
     const TensorType& type = problem.in(operand.input);
     operand.element_bytes = bit_width(type.dtype) / 8;
-    operand.along = along_line(type.dims(), site.base.dims(), site.line_axes) == Along::Dense;
+    operand.along = ops::along_line(type.dims(), site.base.dims(), site.line_axes) == ops::AlongLine::Dense;
     operand.offsets = line_offsets(*as_constants(type.dims()), base, site.line_axes);
     if (is_arithmetic(operand.offsets)) {
       operand.step = operand.offsets.size() > 1 ? operand.offsets[1] : 0;

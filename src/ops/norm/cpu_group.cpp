@@ -15,11 +15,6 @@ using tactics::LaunchArgs;
 using tactics::LineProgram;
 using tactics::Problem;
 
-// A line: the pixels of one channel, or the channels of one pixel.
-int64_t line_axes(const GroupNormAttrs& attrs, int64_t rank) {
-  return attrs.channels_last ? 1 : std::max<int64_t>(rank - 2, 1);
-}
-
 template <bool kChannelsLast>
 std::optional<std::string> why_not(const Problem& problem) {
   const auto& attrs = problem.attrs.as<GroupNormAttrs>();

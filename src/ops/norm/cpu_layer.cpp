@@ -17,20 +17,6 @@ using tactics::Problem;
 
 constexpr int64_t kTaskElements = 8192;
 
-int64_t line_axes(const LayerNormAttrs& attrs, int64_t rank) {
-  return attrs.axis < 0 ? -attrs.axis : rank - attrs.axis;
-}
-
-// Scale and bias have one value per element of a row.
-bool is_row_vector(const TensorType& operand, const TensorType& x, int64_t axes) {
-  if (operand.dtype != DType::F32 || !operand.has_rank() || operand.rank() < axes) return false;
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    const Dim& own = operand.dim(operand.rank() - 1 - i);
-    if (i < axes ? !(own == x.dim(x.rank() - 1 - i)) : !(own == Dim(1))) return false;
-  }
-  return true;
-}
-
 std::optional<std::string> why_not(const Problem& problem) {
   const auto& attrs = problem.attrs.as<LayerNormAttrs>();
   const TensorType& x = problem.in(0);

@@ -27,6 +27,10 @@ struct LayerNormAttrs {
   FusedPrograms programs() const { return {prologue, epilogue, 3}; }
 };
 extern const Operator kLayerNorm;
+/// How many last axes are a line of the kernels: the normalised ones.
+int64_t line_axes(const LayerNormAttrs& attrs, int64_t rank);
+/// Whether a scale or bias has one f32 value per element of the last `axes` axes of x, the same for all rows.
+bool is_row_vector(const TensorType& operand, const TensorType& x, int64_t axes);
 
 inline constexpr size_t kNormScaleInput = 1;
 inline constexpr size_t kNormBiasInput = 2;
@@ -50,6 +54,8 @@ struct GroupNormAttrs {
   FusedPrograms programs() const { return {prologue, epilogue, 3}; }
 };
 extern const Operator kGroupNorm;
+/// How many last axes are a line of the kernels: the pixels of a channel, or the channels of a pixel.
+int64_t line_axes(const GroupNormAttrs& attrs, int64_t rank);
 
 /// Operands: x [N, C, …] (or [N]: one channel), scale, bias, mean, variance, each [C]:
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias. Passes fold it into convolutions or make it pointwise.

@@ -210,6 +210,10 @@ std::vector<WorkedCase> local_response_norm_cases() {
   };
 }
 
+int64_t line_axes(const GroupNormAttrs& attrs, int64_t rank) {
+  return attrs.channels_last ? 1 : std::max<int64_t>(rank - 2, 1);
+}
+
 const Operator kGroupNorm = {
     .name = "GroupNorm",
     .make_attrs = [] { return Attrs(GroupNormAttrs{}); },

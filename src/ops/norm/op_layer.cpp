@@ -130,6 +130,19 @@ std::vector<WorkedCase> layer_norm_cases() {
   };
 }
 
+int64_t line_axes(const LayerNormAttrs& attrs, int64_t rank) {
+  return attrs.axis < 0 ? -attrs.axis : rank - attrs.axis;
+}
+
+bool is_row_vector(const TensorType& operand, const TensorType& x, int64_t axes) {
+  if (operand.dtype != DType::F32 || !operand.has_rank() || operand.rank() < axes) return false;
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    const Dim& own = operand.dim(operand.rank() - 1 - i);
+    if (i < axes ? !(own == x.dim(x.rank() - 1 - i)) : !(own == Dim(1))) return false;
+  }
+  return true;
+}
+
 const Operator kLayerNorm = {
     .name = "LayerNorm",
     .make_attrs = [] { return Attrs(LayerNormAttrs{}); },

@@ -40,40 +40,13 @@ RowOp row_op(ReduceKind kind) {
   return RowOp::Sum;
 }
 
-// Which axes are reduced, and how many last axes are a line; nullopt: the axes are not known.
-struct Lines {
-  std::vector<bool> reduced;
-  int64_t axes = 0;
-  bool rows = false;  // the line is reduced
-};
-std::optional<Lines> lines_of(const ReduceAttrs& attrs, const Dims& dims) {
-  const auto axes = as_constants(attrs.axes);
-  if (!axes) return std::nullopt;
-  const auto rank = static_cast<int64_t>(dims.size());
-  auto reduced = reduced_axes(*axes, attrs.all_if_empty, rank);
-  if (!reduced.ok() || rank == 0) return std::nullopt;
-  Lines lines{*std::move(reduced), 0, false};
-  // Axes of size 1 belong to either side.
-  std::optional<bool> side;
-  for (int64_t axis = rank - 1; axis >= 0; --axis) {
-    const auto i = static_cast<size_t>(axis);
-    if (!(dims[i] == Dim(1))) {
-      if (side && *side != lines.reduced[i]) break;
-      side = lines.reduced[i];
-    }
-    ++lines.axes;
-  }
-  lines.rows = side.value_or(true);
-  return lines;
-}
-
 TensorType f32_like(const TensorType& type) { return {DType::F32, type.shape, {}}; }
 
 std::optional<std::string> why_not(const Problem& problem) {
   const auto& attrs = problem.attrs.as<ReduceAttrs>();
   const TensorType& x = problem.in(0);
   if (!x.has_rank()) return "the operand's rank is not known";
-  const auto lines = lines_of(attrs, x.dims());
+  const auto lines = reduce_lines(attrs, x.dims());
   if (!lines) return "the axes are not known, or the operand is a scalar";
   const FusedPrograms programs = attrs.programs();
   if (auto reason = tactics::line_program_why_not(problem, {attrs.prologue, x, lines->axes, programs.prologue_first()}))
@@ -285,9 +258,9 @@ Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& arg
   const Problem& problem = args.problem;
   const auto& attrs = problem.attrs.as<ReduceAttrs>();
   const auto dims = problem.in_dims(0);
-  auto found = lines_of(attrs, problem.in(0).dims());
+  auto found = reduce_lines(attrs, problem.in(0).dims());
   STROP_CHECK(found.has_value(), "why_not was not asked");
-  Lines& lines = *found;
+  ReduceLines& lines = *found;
   const FusedPrograms programs = attrs.programs();
   // Sizes that turned out to be 1 may have made the line wider than the one that why_not saw.
   const auto fits = [&] {

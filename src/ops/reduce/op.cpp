@@ -85,6 +85,27 @@ Result<std::vector<bool>> reduced_axes(const std::vector<int64_t>& axes, bool al
   return reduced;
 }
 
+std::optional<ReduceLines> reduce_lines(const ReduceAttrs& attrs, const Dims& dims) {
+  const auto axes = as_constants(attrs.axes);
+  if (!axes) return std::nullopt;
+  const auto rank = static_cast<int64_t>(dims.size());
+  auto reduced = reduced_axes(*axes, attrs.all_if_empty, rank);
+  if (!reduced.ok() || rank == 0) return std::nullopt;
+  ReduceLines lines{*std::move(reduced), 0, false};
+  // Axes of size 1 belong to either side.
+  std::optional<bool> side;
+  for (int64_t axis = rank - 1; axis >= 0; --axis) {
+    const auto i = static_cast<size_t>(axis);
+    if (!(dims[i] == Dim(1))) {
+      if (side && *side != lines.reduced[i]) break;
+      side = lines.reduced[i];
+    }
+    ++lines.axes;
+  }
+  lines.rows = side.value_or(true);
+  return lines;
+}
+
 Dims remaining_dims(const Dims& dims, const std::vector<bool>& reduced, bool keep_dims) {
   Dims result;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -49,6 +49,15 @@ extern const Operator kReduce;
 /// Per axis of an operand of `rank` whether it is reduced. Errors: (C2) an axis outside the rank or named twice.
 Result<std::vector<bool>> reduced_axes(const std::vector<int64_t>& axes, bool all_if_empty, int64_t rank);
 
+/// How the kernels see an operand: its last `axes` axes are a line, all of it reduced or none.
+struct ReduceLines {
+  std::vector<bool> reduced;  ///< per axis of the operand
+  int64_t axes = 0;
+  bool rows = false;  ///< the line is reduced
+};
+/// Nullopt: the axes are not known or wrong, or the operand is a scalar.
+std::optional<ReduceLines> reduce_lines(const ReduceAttrs& attrs, const Dims& dims);
+
 /// The dimensions that remain.
 Dims remaining_dims(const Dims& dims, const std::vector<bool>& reduced, bool keep_dims);
 

@@ -18,18 +18,6 @@ using tactics::Problem;
 constexpr int64_t kTaskElements = 4096;  // less is not worth another thread
 constexpr int64_t kColumnTile = 64;
 
-// Groups are contiguous: the last axis, or all from an axis on.
-bool groups_are_rows(const SoftmaxAttrs& attrs, int64_t rank) {
-  return attrs.flatten || attrs.axis == -1 || attrs.axis == rank - 1;
-}
-
-// A line is a group, or without that what lies between two of its elements.
-int64_t line_axes(const SoftmaxAttrs& attrs, int64_t rank) {
-  const int64_t axis = attrs.axis < 0 ? attrs.axis + rank : attrs.axis;
-  if (attrs.flatten) return rank - axis;
-  return groups_are_rows(attrs, rank) ? 1 : rank - 1 - axis;
-}
-
 std::optional<std::string> why_not(const Problem& problem) {
   const auto& attrs = problem.attrs.as<SoftmaxAttrs>();
   if (attrs.kind == SoftmaxKind::Hardmax) return "Hardmax";

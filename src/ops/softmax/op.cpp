@@ -149,6 +149,16 @@ Result<SoftmaxShape> softmax_shape(const SoftmaxAttrs& attrs, const std::vector<
   return SoftmaxShape{count_between(dims, 0, axis), count_between(dims, axis, end), count_between(dims, end, rank)};
 }
 
+bool groups_are_rows(const SoftmaxAttrs& attrs, int64_t rank) {
+  return attrs.flatten || attrs.axis == -1 || attrs.axis == rank - 1;
+}
+
+int64_t line_axes(const SoftmaxAttrs& attrs, int64_t rank) {
+  const int64_t axis = attrs.axis < 0 ? attrs.axis + rank : attrs.axis;
+  if (attrs.flatten) return rank - axis;
+  return groups_are_rows(attrs, rank) ? 1 : rank - 1 - axis;
+}
+
 const Operator kSoftmax = {
     .name = "Softmax",
     .make_attrs = [] { return Attrs(SoftmaxAttrs{}); },

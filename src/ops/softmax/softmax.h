@@ -32,6 +32,12 @@ struct SoftmaxAttrs {
 };
 extern const Operator kSoftmax;
 
+/// Whether groups are contiguous: the last axis, or all from an axis on.
+bool groups_are_rows(const SoftmaxAttrs& attrs, int64_t rank);
+/// How many last axes are a line of the kernels: a group that is contiguous, else what lies between two elements of
+/// one.
+int64_t line_axes(const SoftmaxAttrs& attrs, int64_t rank);
+
 /// The operand as [outer, length, inner], groups along `length`.
 struct SoftmaxShape {
   int64_t outer = 1, length = 1, inner = 1;
