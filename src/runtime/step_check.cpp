@@ -122,7 +122,7 @@ class Checker {
     if (const auto reason = tactic.why_not(problem))
       return refuse(fmt::format("tactic '{}' does not apply: {}", tactic.name, *reason));
     const auto configs = tactic.configs(problem);
-    if (std::ranges::find(configs, loaded.config) == configs.end())
+    if (std::ranges::find(configs, tactics::without_threads(loaded.config)) == configs.end())
       return refuse(fmt::format("tactic '{}' has no parameters '{}'", tactic.name, variant.config));
     STROP_TRY(check_packed(variant, tactic.packs(problem, loaded.config)));
     return check_pitches(tactic);

@@ -90,8 +90,10 @@ class ReferenceLaunch final : public Launch {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (i >= args.outputs.size() || args.outputs[i].data == nullptr) continue;
       const Tensor& result = results[i].tensor();
-      STROP_CHECK(result.dtype() == outputs_[i].tensor.dtype && result.dims() == output_dims_[i],
-                  "{} output {}: {} does not fit {}", op_.name, i, to_string(result.type()), to_string(outputs_[i]));
+      if (result.dtype() != outputs_[i].tensor.dtype || result.dims() != output_dims_[i]) {
+        return error(ErrorCode::InvalidArgument, "{} result {} is {}, where {} was planned", op_.name, i,
+                     to_string(result.type()), to_string(outputs_[i]));
+      }
       write_buffer(args.outputs[i], result);
     }
     return {};

@@ -33,6 +33,14 @@ Result<Config> Config::parse(std::string_view text) {
   return config;
 }
 
+Config without_threads(const Config& config) {
+  Config own;
+  std::ranges::copy_if(config.values, std::back_inserter(own.values), [](const Config::Item& item) {
+    return item != Config::Item{std::string(kThreadsParameter), 1};
+  });
+  return own;
+}
+
 void TacticList::add(std::span<const Tactic* const> tactics) {
   for (const Tactic* tactic : tactics) {
     STROP_CHECK(tactic->why_not != nullptr && tactic->prepare != nullptr, "tactic {} is incomplete", tactic->name);

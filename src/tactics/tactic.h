@@ -68,6 +68,8 @@ struct Config {
 /// The parameter that says how many workers the step uses: 1; absent: all there are.
 inline constexpr std::string_view kThreadsParameter = "threads";
 inline bool runs_alone(const Config& config) { return config.get(kThreadsParameter, 0) == 1; }
+/// The config with a tactic's own parameters only.
+Config without_threads(const Config& config);
 
 /// Memory of one operand or result at launch. Elements are row-major over the problem's dims; consecutive rows of the
 /// last dimension are `pitch` elements apart (dense when equal to it). Tactics that do not say they accept a pitch get
