@@ -357,6 +357,8 @@ typedef struct strop_build_options {
   size_t io_count;
   const char* const* outputs; /* tensors to return instead of the model's outputs */
   size_t output_count;
+  const char* timing_cache;   /* a file: measured times are read from it and added to it; null: none */
+  int32_t timing_cache_only;  /* not 0: measure nothing; an error says which times the cache lacks */
   int64_t memory_limit_bytes; /* 0: none */
   /* `stage` is "import", "passes", "select" or "write", `item` a pass or node; total 0: not known. */
   void (*progress)(void* user, const char* stage, const char* item, int64_t done, int64_t total);
@@ -365,7 +367,7 @@ typedef struct strop_build_options {
 #define STROP_BUILD_OPTIONS_INIT                                                                                       \
   {                                                                                                                    \
     sizeof(strop_build_options), STROP_DEVICE_AUTO, 0, STROP_PRECISION_FP32, 3, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, \
-        0, NULL, NULL                                                                                                  \
+        NULL, 0, 0, NULL, NULL                                                                                         \
   }
 
 STROP_C_API strop_code strop_build(const strop_model* model, const strop_build_options* options,

@@ -100,6 +100,8 @@ Result<strop::BuildOptions> read_build_options(const strop_build_options* option
     STROP_TRY(require(given.outputs[i], "the name of an output"));
     result.outputs.emplace_back(given.outputs[i]);
   }
+  result.timing_cache = strop::c::text_or(given.timing_cache, "");
+  result.timing_cache_only = given.timing_cache_only != 0;
   result.memory_limit_bytes = given.memory_limit_bytes;
   if (given.progress != nullptr) {
     result.progress = [report = given.progress, user = given.progress_user](const strop::Progress& at) {

@@ -234,6 +234,10 @@ TEST_F(CApi, BuildOptionsCount) {
   options.route = "no.such=knob";
   EXPECT_EQ(strop_build(&source, &options, nullptr, &made, &error), STROP_INVALID_ARGUMENT);
   options.route = nullptr;
+  options.timing_cache_only = 1;
+  EXPECT_EQ(strop_build(&source, &options, nullptr, &made, &error), STROP_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "timing_cache_only needs a timing cache: name its file");
+  options.timing_cache_only = 0;
   options.precision = 77;
   EXPECT_EQ(strop_build(&source, &options, nullptr, &made, &error), STROP_INVALID_ARGUMENT);
   EXPECT_STREQ(error.message, "77 is no precision");
