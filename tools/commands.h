@@ -16,6 +16,7 @@ void add_verify(CLI::App& app, Job& job);
 void add_inspect(CLI::App& app, Job& job);
 void add_knobs(CLI::App& app, Job& job);
 void add_conformance(CLI::App& app, Job& job);
+void add_cache(CLI::App& app, Job& job);
 void add_doctor(CLI::App& app, Job& job);
 
 }  // namespace strop::tool

@@ -1,6 +1,7 @@
 // strop: compile trained models into engines, run, time and prove them.
 #include <cstdio>
 #include <exception>
+#include <span>
 
 #include "commands.h"
 #include "console.h"
@@ -30,20 +31,24 @@ std::vector<std::string> option_names(CLI::App& command) {
   return names;
 }
 
-/// Unknown words are refused here rather than by CLI11, so that the message names the nearest known one.
-void check_words(CLI::App& app, const std::vector<std::string>& words) {
+/// Unknown words are refused here rather than by CLI11, so that the message names the nearest known one. `path` is how
+/// the command was called: "strop", "strop cache".
+void check_words(CLI::App& app, std::span<const std::string> words, const std::string& path) {
   if (words.empty() || words[0].starts_with('-')) return;
   const std::vector<std::string> commands = command_names(app);
   if (std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
-    refuse("there is no command '{}'{} (strop --help lists them)", words[0], did_you_mean(words[0], commands));
+    refuse("there is no command '{}'{} ({} --help lists them)", words[0], did_you_mean(words[0], commands), path);
   }
   CLI::App& command = *app.get_subcommand(words[0]);
+  const std::string called = path + " " + words[0];
+  if (!command.get_subcommands([](CLI::App*) { return true; }).empty())
+    return check_words(command, words.subspan(1), called);
   for (size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     if (!words[i].starts_with("--")) continue;
     const std::string name = words[i].substr(0, words[i].find('='));
     if (command.get_option_no_throw(name) != nullptr) continue;
-    refuse("{} has no option {}{} (strop {} --help lists them)", words[0], name,
-           did_you_mean(name, option_names(command)), words[0]);
+    refuse("{} has no option {}{} ({} --help lists them)", called.substr(called.find(' ') + 1), name,
+           did_you_mean(name, option_names(command)), called);
   }
 }
 
@@ -61,6 +66,7 @@ void add_commands(CLI::App& app, Job& job) {
   add_inspect(app, job);
   add_knobs(app, job);
   add_conformance(app, job);
+  add_cache(app, job);
   add_doctor(app, job);
 }
 
@@ -72,7 +78,7 @@ int run(const std::vector<std::string>& words) {
   add_commands(app, job);
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   try {
-    check_words(app, words);
+    check_words(app, words, "strop");
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them backwards
     return job();
   } catch (const CLI::Success& asked) {

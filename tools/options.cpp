@@ -157,7 +157,9 @@ void add_compile(CLI::App& command, CompileFlags& flags) {
   command.add_option("--target", flags.target, "Instruction set; by default this machine's best");
   command.add_option("--timing-cache", flags.timing_cache, "File that measured times are read from and added to");
   command.add_flag("--timing-cache-only", flags.timing_cache_only, "Measure nothing; say what the cache lacks");
-  add_refused(command, {"--lockfile", "--write-lockfile", "--memory-limit", "--calibration"});
+  command.add_option("--lockfile", flags.lockfile, "Rebuild from this file, byte for byte");
+  command.add_option("--write-lockfile", flags.write_lockfile, "Write what rebuilding byte for byte needs");
+  add_refused(command, {"--memory-limit", "--calibration"});
 }
 
 bool asks_to_compile(const CompileFlags& flags) {
@@ -165,7 +167,7 @@ bool asks_to_compile(const CompileFlags& flags) {
   return flags.device != defaults.device || flags.precision != defaults.precision || !flags.min_shapes.empty() ||
          !flags.opt_shapes.empty() || !flags.max_shapes.empty() || !flags.route.empty() || !flags.outputs.empty() ||
          !flags.io.empty() || !flags.target.empty() || flags.effort != defaults.effort || !flags.timing_cache.empty() ||
-         flags.timing_cache_only;
+         flags.timing_cache_only || !flags.lockfile.empty() || !flags.write_lockfile.empty();
 }
 
 BuildOptions build_options(const CompileFlags& flags) {
@@ -180,6 +182,8 @@ BuildOptions build_options(const CompileFlags& flags) {
   options.target = flags.target;
   options.timing_cache = flags.timing_cache;
   options.timing_cache_only = flags.timing_cache_only;
+  options.lockfile = flags.lockfile;
+  options.write_lockfile = flags.write_lockfile;
   return options;
 }
 

@@ -31,6 +31,8 @@ struct CompileFlags {
   int effort = BuildOptions().effort;
   std::string timing_cache;
   bool timing_cache_only = false;
+  std::string lockfile;
+  std::string write_lockfile;
 };
 void add_compile(CLI::App& command, CompileFlags& flags);
 /// Just --shapes.

@@ -186,8 +186,12 @@ struct BuildOptions {
   std::string route;                           ///< "knob=value …"
   /// 0..5: how long tactics are timed against each other; 0 chooses by estimate and measures nothing.
   int effort = 3;
-  std::string timing_cache;          ///< a file: measured times are read from it and added to it; "": none
-  bool timing_cache_only = false;    ///< measure nothing; an error says which times the cache lacks
+  std::string timing_cache;        ///< a file: measured times are read from it and added to it; "": none
+  bool timing_cache_only = false;  ///< measure nothing; an error says which times the cache lacks
+  /// A lockfile to rebuild from, byte for byte: it decides shapes, io, outputs, route and times, and the build fails if
+  /// the model is another one or the engine comes out differently. "": none.
+  std::string lockfile;
+  std::string write_lockfile;        ///< where to write the lockfile of this build; "": nowhere
   std::vector<std::string> outputs;  ///< tensors to return instead of the model's outputs; any intermediate
   std::string target;                ///< another instruction set or GPU than this machine's; "" for this one
   int64_t memory_limit_bytes = 0;    ///< 0: none
@@ -410,6 +414,12 @@ STROP_API Result<std::vector<ConformanceCase>> run_conformance(const std::string
 // ---------------------------------------------------------------------------------------------------------------------
 // Asking
 // ---------------------------------------------------------------------------------------------------------------------
+
+/// Merges timing caches into `output`, which keeps what it holds. Errors: NotFound; a file that is no timing cache.
+STROP_API Result<void> merge_timing_caches(const std::vector<std::string>& inputs, const std::string& output);
+/// The document of `strop cache show FILE --json`: {"file", "entries", "unusable_lines", "problems": [{"problem",
+/// "threads", "candidates": [{"tactic", "version", "config", "us", "spread_us", "samples"}], "device", "software"}]}.
+STROP_API Result<std::string> timing_cache_json(const std::string& path);
 
 struct KnobDescription {
   std::string name, help, default_value, effect, when;

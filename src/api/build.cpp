@@ -3,6 +3,7 @@
 
 #include "api/compile_options.h"
 #include "api/impl.h"
+#include "api/lockfile.h"
 #include "kernels/cpu_target.h"
 
 namespace strop {
@@ -76,8 +77,7 @@ Result<void> apply_ranges(const Model& source, const BuildOptions& options, comp
     for (size_t axis = 0; axis < profile->second.min.size() && axis < type.tensor.dims().size(); ++axis) {
       const Dim& dim = type.tensor.dims()[axis];
       if (!dim.is_symbol()) continue;
-      if (axis < profile->second.opt.size())
-        out.select.optimum.try_emplace(dim.to_string(), profile->second.opt[axis]);
+      if (axis < profile->second.opt.size()) out.select.optimum.try_emplace(dim.to_string(), profile->second.opt[axis]);
       auto [range, inserted] =
           out.ranges.try_emplace(dim.to_string(), tactics::Range{profile->second.min[axis], profile->second.max[axis]});
       if (inserted) continue;
@@ -121,15 +121,44 @@ Result<compiler::CompileOptions> compile_options(const BuildOptions& options) {
 
 }  // namespace api
 
+namespace {
+
+/// With a lockfile: its times, threads and model; `options` are its own by now.
+Result<Engine> build_engine(const Model& model, const BuildOptions& options, const api::Lockfile* lock,
+                            const Runtime& runtime) {
+  STROP_ASSIGN(compiler::CompileOptions compile, api::compile_options(options));
+  STROP_TRY(apply_ranges(model, options, compile));
+  if (lock) {
+    compile.times = &lock->times;
+    compile.model_digest = lock->model_digest;
+    compile.select.device = lock->device;
+    compile.select.threads = lock->threads;
+  }
+  STROP_ASSIGN(compiler::Compiled compiled,
+               compiler::compile(api::source_of(model), compile,
+                                 {*runtime.impl()->threads, *runtime.impl()->log, runtime.impl()->cancel}));
+  STROP_ASSIGN(Engine engine, api::make_engine(compiled.image, runtime));
+  if (!options.write_lockfile.empty())
+    STROP_TRY(api::write_lockfile(api::lockfile_of(options, compiled, engine), options.write_lockfile));
+  return engine;
+}
+
+}  // namespace
+
 Result<Engine> build(const Model& model, const BuildOptions& options, const Runtime& runtime) {
   return api::guarded([&]() -> Result<Engine> {
     STROP_TRY(check_device(options, *runtime.impl()->log));
-    STROP_ASSIGN(compiler::CompileOptions compile, api::compile_options(options));
-    STROP_TRY(apply_ranges(model, options, compile));
-    STROP_ASSIGN(compiler::Compiled compiled,
-                 compiler::compile(api::source_of(model), compile,
-                                   {*runtime.impl()->threads, *runtime.impl()->log, runtime.impl()->cancel}));
-    return api::make_engine(std::move(compiled.image), runtime);
+    if (options.lockfile.empty()) return build_engine(model, options, nullptr, runtime);
+    STROP_ASSIGN(const api::Lockfile lock, api::read_lockfile(options.lockfile));
+    STROP_ASSIGN(const BuildOptions locked, api::locked_options(lock, options.lockfile, options));
+    STROP_ASSIGN(Engine engine, build_engine(model, locked, &lock, runtime));
+    if (engine.file_digest() != lock.file_digest) {
+      return error(ErrorCode::InvalidArgument,
+                   "rebuilding gave another engine than lockfile '{}' says: file digest {}, not {}. Was the lockfile "
+                   "changed?",
+                   options.lockfile, engine.file_digest(), lock.file_digest);
+    }
+    return engine;
   });
 }
 

@@ -25,9 +25,11 @@ namespace {
 /// Chooses tactics and lowers; what was measured is saved whether or not that succeeds, so that an interrupted build
 /// has not measured in vain.
 Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& options, const Route& route,
-                                 const CompileEnvironment& environment, Compiled& compiled, std::string& used_digest) {
+                                 const CompileEnvironment& environment, Compiled& compiled) {
   select::TimingCache cache;
-  if (!options.timing_cache.empty()) {
+  if (options.times) {
+    cache = *options.times;
+  } else if (!options.timing_cache.empty()) {
     STROP_ASSIGN(cache, select::TimingCache::load(options.timing_cache));
     if (cache.unusable_lines() > 0) {
       environment.log.warning("timing cache '{}': {} lines cannot be used and were ignored", options.timing_cache,
@@ -60,7 +62,9 @@ Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& o
         options.timing_cache, selector.missing().size(), selector.missing().front());
   }
   compiled.selected = selector.stats();
-  used_digest = selector.used().size() == 0 ? "" : sha256(selector.used().text()).hex();
+  compiled.used = selector.used();
+  compiled.device = selector.device();
+  compiled.threads = selector.threads();
   environment.log.debug("selection: {} problems measured, {} from the timing cache, {} by estimate",
                         compiled.selected.measured, compiled.selected.cached, compiled.selected.estimated);
   return lowered;
@@ -86,6 +90,10 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
 
   report("import", source.path);
   STROP_ASSIGN(onnx::ImportedModel model, import_for(source, options));
+  if (!options.model_digest.empty() && model.digest.hex() != options.model_digest) {
+    return error(ErrorCode::InvalidArgument, "{} is another model than the lockfile's: its SHA-256 is {}, not {}",
+                 source.name(), model.digest.hex(), options.model_digest);
+  }
   STROP_TRY(apply_io(*model.graph, options.io));
   STROP_TRY(environment.cancel.check());
 
@@ -99,8 +107,7 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
   model.graph->compact();
   STROP_TRY(environment.cancel.check());
 
-  std::string used_digest;
-  STROP_ASSIGN(Lowered lowered, select_and_lower(*model.graph, options, route, environment, compiled, used_digest));
+  STROP_ASSIGN(Lowered lowered, select_and_lower(*model.graph, options, route, environment, compiled));
   STROP_TRY(environment.cancel.check());
 
   compiled.stats = lowered.stats;
@@ -113,7 +120,7 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
       {"route", route.to_string()},
       {"route_full", route.full_text()},
       {"precision", options.precision},
-      {"timing_cache_digest", used_digest},
+      {"timing_cache_digest", compiled.used.size() == 0 ? "" : sha256(compiled.used.text()).hex()},
       {"accuracy", ""},
       {"views", std::to_string(compiled.stats.views)},
       {"in_place", std::to_string(compiled.stats.in_place)},

@@ -35,9 +35,11 @@ struct CompileOptions {
   std::string route;                             ///< "knob=value …"
   std::map<std::string, tactics::Range> ranges;  ///< of symbols, from min/max shapes
   std::string precision = "fp32";
-  IoFormats io;                  ///< ports that differ from the model's
-  select::SelectOptions select;  ///< effort, optimum, memory limit; cancelling and progress are filled in
-  std::string timing_cache;      ///< a file that measured times are read from and added to; "": none
+  IoFormats io;                                ///< ports that differ from the model's
+  select::SelectOptions select;                ///< effort, optimum, memory limit; cancelling and progress are filled in
+  std::string timing_cache;                    ///< a file that measured times are read from and added to; "": none
+  const select::TimingCache* times = nullptr;  ///< instead of a file: these times, and nothing is saved
+  std::string model_digest;                    ///< the only model to accept; "": any
   /// stage, item (pass or node), done, total (0: not known); may be empty.
   std::function<void(std::string_view stage, std::string_view item, int64_t done, int64_t total)> progress;
 };
@@ -46,6 +48,9 @@ struct Compiled {
   engine::EngineImage image;
   LowerStats stats;
   select::SelectStats selected;
+  select::TimingCache used;  ///< the times that choices were made from
+  std::string device;        ///< fingerprint of the device that they are of
+  int threads = 1;           ///< that steps were chosen for
   std::vector<passes::PassReport> passes;
   int64_t imported_nodes = 0;
 };

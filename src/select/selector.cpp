@@ -59,13 +59,17 @@ plan::Candidate listed(const Tactic& tactic, const Config& config) {
 std::vector<const KnobInfo*> knobs() { return {&kSources.info, &kStepThreads.info}; }
 
 Selector::Selector(const SelectEnvironment& environment, const Route& route, SelectOptions options)
-    : environment_(environment), route_(route), options_(std::move(options)) {
+    : environment_(environment),
+      route_(route),
+      options_(std::move(options)),
+      device_(options_.device.empty() ? environment.device.properties().fingerprint : options_.device),
+      threads_(options_.threads == 0 ? environment.threads.count() : options_.threads) {
   STROP_CHECK(options_.effort >= 0 && options_.effort <= 5, "effort {}", options_.effort);
 }
 
 std::vector<Config> Selector::configs(const Tactic& tactic, const Problem& problem) const {
   std::vector<Config> result = tactic.configs(problem);
-  if (environment_.threads.count() == 1) return result;
+  if (threads_ == 1) return result;
   const StepThreads threads = route_.get(kStepThreads);
   const Config::Item one{std::string(tactics::kThreadsParameter), 1};
   if (threads == StepThreads::One) {
@@ -140,8 +144,7 @@ Result<CandidateTimes> Selector::times(const Problem& problem, const std::vector
     why_not = "its dimensions are open and have no optimum";
     return CandidateTimes();
   }
-  TimingKey key{problem_text(*concrete), environment_.threads.count(), environment_.device.properties().fingerprint,
-                environment_.software, ""};
+  TimingKey key{problem_text(*concrete), threads_, device_, environment_.software, ""};
   CandidateTimes wanted;
   for (const Candidate& candidate : candidates)
     wanted.push_back({std::string(candidate.tactic->name), candidate.tactic->version, candidate.config.to_string()});
@@ -189,8 +192,7 @@ size_t Selector::decide(const Problem& problem, const std::vector<Candidate>& ca
   }
   const Problem concrete = *at_values(problem, options_.optimum);
   const auto workspace = [&](size_t i) {
-    const auto launch =
-        prepare_candidate(concrete, *candidates[i].tactic, candidates[i].config, environment_.threads.count());
+    const auto launch = prepare_candidate(concrete, *candidates[i].tactic, candidates[i].config, threads_);
     return launch.ok() ? (*launch)->workspace_bytes() : INT64_MAX;
   };
   std::vector<size_t> close;

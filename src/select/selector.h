@@ -56,6 +56,8 @@ struct SelectOptions {
   bool cache_only = false;                 ///< measure nothing; problems without cached times are listed in missing()
   std::map<std::string, int64_t> optimum;  ///< symbols' values at which problems of open dimensions are measured
   int64_t memory_limit_bytes = 0;          ///< for measuring one problem; 0: none. Beyond it ranks decide
+  std::string device;                      ///< fingerprint that times are looked up by; "": the device's own
+  int threads = 0;  ///< workers that times are looked up by and steps chosen for; 0: those there are
   CancelToken cancel;
   std::function<void(std::string_view problem)> on_measure;  ///< before each race; may be empty
 };
@@ -85,6 +87,8 @@ class Selector {
   const SelectStats& stats() const { return stats_; }
   /// The texts of problems that cache_only found no times for, each once.
   const std::vector<std::string>& missing() const { return missing_; }
+  const std::string& device() const { return device_; }
+  int threads() const { return threads_; }
   /// Exactly the entries that choices were made from.
   const TimingCache& used() const { return used_; }
 
@@ -107,6 +111,8 @@ class Selector {
   SelectEnvironment environment_;
   const Route& route_;
   SelectOptions options_;
+  std::string device_;
+  int threads_;
   SelectStats stats_;
   std::vector<std::string> missing_;
   TimingCache used_;

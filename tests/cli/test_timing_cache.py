@@ -72,3 +72,18 @@ def test_effort_0_measures_nothing(tmp_path: Path) -> None:
     outcome = build(tmp_path / "x.strop", "--effort", 0)
     assert outcome.code == 0
     assert "selection: 0 problems measured, 0 from the timing cache" in outcome.stderr
+
+
+def test_merge_and_show(tmp_path: Path) -> None:
+    build(tmp_path / "x.strop", "--timing-cache", tmp_path / "one", "--effort", 1)
+    build(tmp_path / "x.strop", "--timing-cache", tmp_path / "two", "--effort", 1, "--threads", 1)
+    counts = [strop_command.must("cache", "show", tmp_path / name)["entries"] for name in ("one", "two")]
+    merged = strop_command.must("cache", "merge", tmp_path / "one", tmp_path / "two", "-o", tmp_path / "both")
+    assert merged["entries"] == sum(counts)
+    shown = strop_command.must("cache", "show", tmp_path / "both")
+    assert {problem["threads"] for problem in shown["problems"]} == {1, 2}
+    assert all(item["us"] > 0 for problem in shown["problems"] for item in problem["candidates"])
+    warm = build(tmp_path / "x.strop", "--timing-cache", tmp_path / "both", "--timing-cache-only")
+    assert warm.code == 0, warm.stderr
+    missing = strop_command.strop("cache", "show", tmp_path / "none")
+    assert missing.code == 2 and "there is no timing cache" in missing.stderr

@@ -57,7 +57,7 @@ CASES = {
     ),
     "io for an engine": (["run", "{e}", "--io", "x:fp16"], "is an engine"),
     "effort out of range": (["build", "{m}", "-o", "{f}/o", "--effort", "9"], "9"),
-    "not honoured yet": (["build", "{m}", "-o", "{f}/o", "--lockfile=l"], "--lockfile is not available yet"),
+    "not honoured yet": (["build", "{m}", "-o", "{f}/o", "--calibration=l"], "--calibration is not available yet"),
     "unsupported operator": (["build", "{u}", "-o", "{f}/o"], "node 'frob' (Frobnicate, domain 'org.example')"),
     "building options for an engine": (["run", "{e}", "--route", "a=b"], "is an engine"),
     "no such input": (["run", "{e}", "--input", "z={f}/x.npy"], "the engine has no 'z'"),
