@@ -159,7 +159,9 @@ void add_compile(CLI::App& command, CompileFlags& flags) {
   command.add_flag("--timing-cache-only", flags.timing_cache_only, "Measure nothing; say what the cache lacks");
   command.add_option("--lockfile", flags.lockfile, "Rebuild from this file, byte for byte");
   command.add_option("--write-lockfile", flags.write_lockfile, "Write what rebuilding byte for byte needs");
-  add_refused(command, {"--memory-limit", "--calibration"});
+  command.add_option("--memory-limit", flags.memory_limit, "What building may use, for example 4GiB")
+      ->transform(CLI::AsSizeValue(false));
+  add_refused(command, {"--calibration"});
 }
 
 bool asks_to_compile(const CompileFlags& flags) {
@@ -167,7 +169,7 @@ bool asks_to_compile(const CompileFlags& flags) {
   return flags.device != defaults.device || flags.precision != defaults.precision || !flags.min_shapes.empty() ||
          !flags.opt_shapes.empty() || !flags.max_shapes.empty() || !flags.route.empty() || !flags.outputs.empty() ||
          !flags.io.empty() || !flags.target.empty() || flags.effort != defaults.effort || !flags.timing_cache.empty() ||
-         flags.timing_cache_only || !flags.lockfile.empty() || !flags.write_lockfile.empty();
+         flags.timing_cache_only || flags.memory_limit != 0 || !flags.lockfile.empty() || !flags.write_lockfile.empty();
 }
 
 BuildOptions build_options(const CompileFlags& flags) {
@@ -183,6 +185,7 @@ BuildOptions build_options(const CompileFlags& flags) {
   options.timing_cache = flags.timing_cache;
   options.timing_cache_only = flags.timing_cache_only;
   options.lockfile = flags.lockfile;
+  options.memory_limit_bytes = static_cast<int64_t>(flags.memory_limit);
   options.write_lockfile = flags.write_lockfile;
   return options;
 }

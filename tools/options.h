@@ -32,6 +32,7 @@ struct CompileFlags {
   std::string timing_cache;
   bool timing_cache_only = false;
   std::string lockfile;
+  uint64_t memory_limit = 0;
   std::string write_lockfile;
 };
 void add_compile(CLI::App& command, CompileFlags& flags);

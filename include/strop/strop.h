@@ -194,7 +194,9 @@ struct BuildOptions {
   std::string write_lockfile;        ///< where to write the lockfile of this build; "": nowhere
   std::vector<std::string> outputs;  ///< tensors to return instead of the model's outputs; any intermediate
   std::string target;                ///< another instruction set or GPU than this machine's; "" for this one
-  int64_t memory_limit_bytes = 0;    ///< 0: none
+  /// What the process's resident memory (without mapped files) may grow to while building; 0: any. Tactics whose
+  /// measuring needs more are chosen by estimate; weights that do not fit are an error that names the node.
+  int64_t memory_limit_bytes = 0;
   std::function<void(const Progress&)> progress;
 };
 

@@ -24,8 +24,8 @@ Result<void> check_device(const BuildOptions& options, Log& log) {
   }
   if (options.effort < 0 || options.effort > 5)
     return error(ErrorCode::InvalidArgument, "effort is 0 to 5, not {}", options.effort);
-  if (options.memory_limit_bytes != 0)
-    return error(ErrorCode::Unsupported, "a memory limit cannot be kept so far: build without one");
+  if (options.memory_limit_bytes < 0)
+    return error(ErrorCode::InvalidArgument, "a memory limit of {} bytes cannot be kept", options.memory_limit_bytes);
   if (options.timing_cache_only && options.timing_cache.empty())
     return error(ErrorCode::InvalidArgument, "timing_cache_only needs a timing cache: name its file");
   return {};
@@ -106,6 +106,7 @@ Result<compiler::CompileOptions> compile_options(const BuildOptions& options) {
   out.route = options.route;
   out.select.effort = options.effort;
   out.select.cache_only = options.timing_cache_only;
+  out.select.memory_limit_bytes = options.memory_limit_bytes;
   out.timing_cache = options.timing_cache;
   out.import.outputs = options.outputs;
   for (const auto& [input, profile] : model_profiles(options)) STROP_TRY(apply_profile(input, profile, out));

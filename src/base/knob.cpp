@@ -151,7 +151,7 @@ std::map<std::string, std::string> Route::non_default() const {
 
 std::string Route::to_string() const {
   std::vector<std::string> tokens;
-  for (const auto& [name, value] : non_default()) tokens.push_back(name + "=" + value);
+  for (const auto& [name, value] : non_default()) tokens.push_back(fmt::format("{}={}", name, value));
   return join(tokens, " ");
 }
 

@@ -53,8 +53,8 @@ class BlockLowering {
   int32_t lower_attrs(const ops::Attrs& attrs);
   tactics::Problem make_problem(const ir::Node& node) const;
   Result<void> choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step, StepInfo& info);
-  void pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice,
-                    plan::Variant& variant);
+  Result<void> pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice,
+                            plan::Variant& variant);
   int32_t operand(ir::ValueId id, bool packed);
 
   // storage.cpp: where values live

@@ -51,6 +51,7 @@ Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& o
       {tactics::builtin_cpu_tactics(), *device, environment.threads, software_fingerprint(), cache}, route,
       std::move(select_options));
   LowerContext context{selector, route, options.ranges};
+  context.memory_limit_bytes = options.select.memory_limit_bytes;
   context.on_node = [&](std::string_view node) { report("select", node, std::min(done++, total), total); };
   auto lowered = lower(graph, context);
   if (!options.timing_cache.empty() && selector.stats().measured > 0) STROP_TRY(cache.save(options.timing_cache));
@@ -105,6 +106,7 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
       route, options.import.catalogue ? *options.import.catalogue : ops::builtin_operators(), environment.threads};
   STROP_ASSIGN(compiled.passes, passes::run_passes(*model.graph, passes::default_pipeline(), context, run_options));
   model.graph->compact();
+  STROP_TRY(check_memory(options.select.memory_limit_bytes, "the graph after all passes", 0));
   STROP_TRY(environment.cancel.check());
 
   STROP_ASSIGN(Lowered lowered, select_and_lower(*model.graph, options, route, environment, compiled));

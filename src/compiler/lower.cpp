@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/memory.h"
 #include "compiler/block_lowering.h"
 
 namespace strop::compiler {
@@ -166,8 +167,20 @@ tactics::Problem BlockLowering::make_problem(const ir::Node& node) const {
   return problem;
 }
 
-void BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice,
-                                 plan::Variant& variant) {
+Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes) {
+  const int64_t resident = resident_bytes();
+  if (limit_bytes == 0 || resident + bytes <= limit_bytes) return {};
+  if (bytes == 0) {
+    return error(ErrorCode::OutOfMemory, "{} takes {} bytes, over the memory limit of {}: raise it", what, resident,
+                 limit_bytes);
+  }
+  return error(ErrorCode::OutOfMemory,
+               "{} needs {} bytes beside the {} that are in use, over the memory limit of {}: raise it", what, bytes,
+               resident, limit_bytes);
+}
+
+Result<void> BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& problem,
+                                         const select::Choice& choice, plan::Variant& variant) {
   for (const tactics::PackRequest& request : choice.tactic->packs(problem, choice.config)) {
     const auto operand = static_cast<size_t>(request.operand);
     const ir::ValueInfo& info = graph_.value(node.inputs[operand]);
@@ -176,6 +189,7 @@ void BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& p
                                fmt::format("{}@{} {}", choice.tactic->name, choice.tactic->version, request.recipe));
     const auto [it, inserted] = builder_.packed.try_emplace(key, static_cast<int32_t>(builder_.result.weights.size()));
     if (inserted) {
+      STROP_TRY(check_memory(builder_.ctx.memory_limit_bytes, "packing its weights", request.bytes));
       Tensor packed = Tensor::uninitialized(DType::U8, {request.bytes});
       choice.tactic->pack(problem, choice.config, request, info.constant->tensor,
                           {packed.mutable_data<std::byte>(), static_cast<size_t>(request.bytes)});
@@ -185,6 +199,7 @@ void BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& p
     }
     variant.packed[operand] = it->second;
   }
+  return {};
 }
 
 Result<void> BlockLowering::choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step,
@@ -196,7 +211,7 @@ Result<void> BlockLowering::choose_tactic(const ir::Node& node, const tactics::P
     variant.tactic = choice.tactic->name;
     variant.tactic_version = choice.tactic->version;
     variant.config = choice.config.to_string();
-    pack_weights(node, problem, choice, variant);
+    STROP_TRY(pack_weights(node, problem, choice, variant));
   } else {
     variant.tactic = tactics::reference_tactic_name(node.op->name);
     ++builder_.result.stats.reference_steps;

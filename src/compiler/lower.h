@@ -20,7 +20,8 @@ namespace strop::compiler {
 struct LowerContext {
   select::Selector& selector;
   const Route& route;
-  std::map<std::string, tactics::Range> ranges;             ///< of symbols, from the profile
+  std::map<std::string, tactics::Range> ranges;  ///< of symbols, from the profile
+  int64_t memory_limit_bytes = 0;  ///< resident memory that packing weights may bring the process to; 0: any
   std::function<void(std::string_view node)> on_node = {};  ///< before a node's tactic is selected; may be empty
 };
 
@@ -41,6 +42,9 @@ struct Lowered {
 
 /// The graph must be verified. Errors: a graph output that nothing produces, a problem too large to plan.
 Result<Lowered> lower(const ir::Graph& graph, const LowerContext& ctx);
+
+/// OutOfMemory if `bytes` more (0: what there is already) would bring the process's resident memory beyond the limit (0: none).
+Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes);
 
 /// The knobs that lowering reads.
 std::vector<const KnobInfo*> lower_knobs();

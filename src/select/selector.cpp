@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/memory.h"
 #include "select/problem_text.h"
 #include "select/race.h"
 #include "select/workbench.h"
@@ -105,7 +106,7 @@ Result<CandidateTimes> Selector::measure(const Problem& problem, const std::vect
   if (options_.on_measure) options_.on_measure(problem_text(problem));
   Workbench bench(problem, environment_.device, environment_.threads);
   std::vector<Work> works;
-  int64_t bytes = 0;
+  int64_t bytes = resident_bytes();
   CandidateTimes result;
   for (const Candidate& candidate : candidates) {
     CandidateTime time{std::string(candidate.tactic->name), candidate.tactic->version, candidate.config.to_string()};

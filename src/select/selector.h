@@ -55,9 +55,10 @@ struct SelectOptions {
   int effort = 3;
   bool cache_only = false;                 ///< measure nothing; problems without cached times are listed in missing()
   std::map<std::string, int64_t> optimum;  ///< symbols' values at which problems of open dimensions are measured
-  int64_t memory_limit_bytes = 0;          ///< for measuring one problem; 0: none. Beyond it ranks decide
-  std::string device;                      ///< fingerprint that times are looked up by; "": the device's own
-  int threads = 0;  ///< workers that times are looked up by and steps chosen for; 0: those there are
+  /// Resident memory that measuring may bring the process to; 0: any. Ranks decide what would need more.
+  int64_t memory_limit_bytes = 0;
+  std::string device;  ///< fingerprint that times are looked up by; "": the device's own
+  int threads = 0;     ///< workers that times are looked up by and steps chosen for; 0: those there are
   CancelToken cancel;
   std::function<void(std::string_view problem)> on_measure;  ///< before each race; may be empty
 };

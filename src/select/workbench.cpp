@@ -113,9 +113,15 @@ Result<Work> Workbench::add(const tactics::Tactic& tactic, const tactics::Config
     const auto operand = static_cast<size_t>(request.operand);
     STROP_CHECK(problem_.is_constant(operand), "{} packs an operand that is not constant", tactic.name);
     STROP_ASSIGN(auto memory, device_.allocate(request.bytes));
-    std::vector<std::byte> packed(static_cast<size_t>(request.bytes));
-    tactic.pack(problem_, config, request, *problem_.constants[operand], packed);
-    STROP_TRY(device_.upload(*memory, 0, packed));
+    const auto size = static_cast<size_t>(request.bytes);
+    if (device_.properties().kind == device::Kind::Cpu) {
+      tactic.pack(problem_, config, request, *problem_.constants[operand],
+                  {static_cast<std::byte*>(memory->data()), size});
+    } else {
+      std::vector<std::byte> packed(size);
+      tactic.pack(problem_, config, request, *problem_.constants[operand], packed);
+      STROP_TRY(device_.upload(*memory, 0, packed));
+    }
     candidate->inputs[operand] = {memory->data(), 0};
     candidate->packed.push_back(std::move(memory));
   }

@@ -40,8 +40,8 @@ AttentionAttrs zero_if_masked() {
   return attrs;
 }
 
-Type f32(std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); }
-Type boolean(std::vector<int64_t> dims) { return Type(DType::Bool, to_dims(dims)); }
+Type f32(const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); }
+Type boolean(const std::vector<int64_t>& dims) { return Type(DType::Bool, to_dims(dims)); }
 
 // The first half of the keys only.
 Tensor half_mask(int64_t n) {

@@ -226,7 +226,7 @@ ConvAttrs transposed(ConvAttrs attrs, std::vector<int64_t> output_padding) {
   return attrs;
 }
 
-Type f32(std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); }
+Type f32(const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); }
 
 std::vector<WorkedCase> conv_cases() {
   const Type none;

@@ -157,7 +157,7 @@ Result<void> evaluate_local_response_norm(EvalContext& ctx) {
   return {};
 }
 
-Type f32(std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); }
+Type f32(const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); }
 
 GroupNormAttrs in_groups(int64_t groups, bool channels_last = false) {
   GroupNormAttrs attrs;

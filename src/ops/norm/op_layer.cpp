@@ -108,7 +108,7 @@ LayerNormAttrs with_relu(LayerNormAttrs attrs) {
 }  // namespace
 
 std::vector<WorkedCase> layer_norm_cases() {
-  const auto f32 = [](std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); };
+  const auto f32 = [](const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); };
   const Type none;
   return {
       {"rows", over(-1), {f32({17, 96}), f32({96}), f32({96})}},

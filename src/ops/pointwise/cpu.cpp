@@ -35,10 +35,10 @@ std::optional<std::string> why_not(const Problem& problem) {
     return std::nullopt;
   };
   for (const Type& type : problem.inputs) {
-    if (const auto reason = check(type)) return reason;
+    if (auto reason = check(type)) return reason;
   }
   for (const Type& type : problem.outputs) {
-    if (const auto reason = check(type)) return reason;
+    if (auto reason = check(type)) return reason;
   }
   return tiles_why_not(program_of(problem));
 }

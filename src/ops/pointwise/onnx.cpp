@@ -10,12 +10,12 @@ namespace strop::ops {
 using ir::ValueId;
 using onnx::NodeContext;
 
-Result<ValueId> emit_pointwise(NodeContext& ctx, ScalarProgram program, std::vector<ValueId> operands) {
+Result<ValueId> emit_pointwise(NodeContext& ctx, const ScalarProgram& program, std::vector<ValueId> operands) {
   return ctx.emit(kPointwise, PointwiseAttrs{simplify(program)}, std::move(operands));
 }
 
-Result<void> emit_program(NodeContext& ctx, ScalarProgram program, std::vector<ValueId> operands) {
-  STROP_ASSIGN(const ValueId result, emit_pointwise(ctx, std::move(program), std::move(operands)));
+Result<void> emit_program(NodeContext& ctx, const ScalarProgram& program, std::vector<ValueId> operands) {
+  STROP_ASSIGN(const ValueId result, emit_pointwise(ctx, program, std::move(operands)));
   return ctx.set_output(0, result);
 }
 

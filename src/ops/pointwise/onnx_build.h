@@ -11,9 +11,10 @@
 namespace strop::ops {
 
 /// Emits a Pointwise node, which becomes the ONNX node's output 0.
-Result<void> emit_program(onnx::NodeContext& ctx, ScalarProgram program, std::vector<ir::ValueId> operands);
+Result<void> emit_program(onnx::NodeContext& ctx, const ScalarProgram& program, std::vector<ir::ValueId> operands);
 /// The same, as an intermediate value.
-Result<ir::ValueId> emit_pointwise(onnx::NodeContext& ctx, ScalarProgram program, std::vector<ir::ValueId> operands);
+Result<ir::ValueId> emit_pointwise(onnx::NodeContext& ctx, const ScalarProgram& program,
+                                   std::vector<ir::ValueId> operands);
 
 /// Operand `index` as a tensor of a type for which `fn` is defined, or the error that says so.
 Result<TensorType> operand_for(onnx::NodeContext& ctx, Fn fn, size_t index);

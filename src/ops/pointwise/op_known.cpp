@@ -97,7 +97,7 @@ Known known_instr(const ScalarProgram& program, const ScalarInstr& instr, const 
     if (!arg) return std::nullopt;
   }
   const DType operand = program.instrs[static_cast<size_t>(instr.args[0])].dtype;
-  if (const Known result = computed(instr, operand, args)) return result;
+  if (Known result = computed(instr, operand, args)) return result;
   if (operand != DType::I64 && operand != DType::I32) return std::nullopt;
   if (args.size() == 1) return unary(instr, *args[0]);
   if (args.size() == 2) return binary(instr.fn, *args[0], *args[1]);

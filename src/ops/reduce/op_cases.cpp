@@ -28,7 +28,7 @@ ReduceAttrs without_axes(ReduceKind kind) {
   return attrs;
 }
 
-Type f32(std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); }
+Type f32(const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); }
 
 }  // namespace
 

@@ -96,7 +96,7 @@ struct Shape4 {
 std::vector<Type> operand_types(RnnCell cell, const RnnAttrs& attrs, const Shape4& s, size_t optional) {
   const int64_t d = attrs.direction == RnnDirection::Both ? 2 : 1;
   const int64_t g = gates_of(cell);
-  const auto f32 = [](std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); };
+  const auto f32 = [](const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); };
   const Type state = attrs.batch_first ? f32({s.batch, d, s.hidden}) : f32({d, s.batch, s.hidden});
   std::vector<Type> types = {attrs.batch_first ? f32({s.batch, s.steps, s.inputs}) : f32({s.steps, s.batch, s.inputs}),
                              f32({d, g * s.hidden, s.inputs}), f32({d, g * s.hidden, s.hidden})};
@@ -125,7 +125,7 @@ std::vector<WorkedCase> recurrent_cases() {
   const size_t outputs = cell == RnnCell::Lstm ? 3 : 2;
   const size_t states = cell == RnnCell::Lstm ? 4 : 3;  // bias, no lengths, states
   std::vector<WorkedCase> cases;
-  const auto add = [&](std::string name, RnnAttrs attrs, Shape4 shape, size_t optional, bool flag = false) {
+  const auto add = [&](std::string name, const RnnAttrs& attrs, Shape4 shape, size_t optional, bool flag = false) {
     WorkedCase added{std::move(name), cell_attrs(cell, attrs, flag), operand_types(cell, attrs, shape, optional)};
     added.output_count = outputs;
     cases.push_back(std::move(added));

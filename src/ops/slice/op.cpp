@@ -241,7 +241,7 @@ AxisSlice slice_axis(const Dim& size, const Dim& start, const Dim& end, int64_t 
   const Dim high = forward ? size : size - Dim(1);
   const auto settle = [&](const Dim& value, const Dim& low) {
     if (const auto number = value.as_constant()) {
-      if (*number >= far_bound(size)) return high;
+      if (*number >= far_bound(size)) return Dim(high);
       if (*number <= -far_bound(size)) return smaller(low, high);
     }
     return clamp(wrap_negative(value, size), low, high);

@@ -12,7 +12,6 @@ namespace {
 
 using tactics::LaunchArgs;
 using tactics::LineProgram;
-using tactics::LineSite;
 using tactics::Problem;
 
 constexpr int64_t kTaskElements = 4096;  // less is not worth another thread

@@ -111,7 +111,7 @@ SoftmaxAttrs with_epilogue() {
 }
 
 std::vector<WorkedCase> softmax_cases() {
-  const auto f32 = [](std::vector<int64_t> dims) { return Type(DType::F32, to_dims(dims)); };
+  const auto f32 = [](const std::vector<int64_t>& dims) { return Type(DType::F32, to_dims(dims)); };
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor special = store_f64(
