@@ -18,7 +18,7 @@ setup-clang:
 	@scripts/setup.sh clang
 
 build: setup     ## build/release/strop, the libraries, the tests
-	@cmake --preset release -DSTROP_PRECOMPILE=ON >/dev/null
+	@cmake --preset release >/dev/null
 	@ninja -C build/release -j $(JOBS)
 
 models: setup    ## collect the models of scripts/catalogue.py in .cache/models

@@ -6,11 +6,7 @@ if(STROP_CCACHE)
 endif()
 if(STROP_CCACHE AND STROP_PRECOMPILE)  # what ccache asks for where headers are precompiled
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${STROP_CCACHE})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
-  else()
-    add_compile_options(-fpch-preprocess)
-  endif()
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 find_program(STROP_MOLD mold)
 if(STROP_MOLD)
@@ -47,7 +43,8 @@ endfunction()
 
 # strop_precompile(TARGET [header...]): with STROP_PRECOMPILE, the headers that most sources begin with (and these) are
 # parsed once and shared by all targets of the same options. It saves a third of a build from scratch, but hides a
-# missing #include and makes objects that other folders' builds cannot take from ccache: `make` does it, presets do not.
+# missing #include and makes objects that other folders' builds cannot take from ccache. With clang only: CMake counts
+# GCC's precompiled header among a module's objects, and the linker is given it.
 function(strop_precompile target)
   if(NOT STROP_PRECOMPILE OR target STREQUAL "strop_kernels")  # kernels include next to nothing
     return()
@@ -55,10 +52,6 @@ function(strop_precompile target)
   set(owner strop_base)
   if(target MATCHES "_test$")
     set(owner strop_first_test)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # GCC warns falsely inside the library's headers once they are precompiled
-      target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
-        -Wno-stringop-overread -Wno-maybe-uninitialized)
-    endif()
   elseif(STROP_FUZZERS AND target STREQUAL "strop_ops")  # its options are its own there
     set(owner strop_ops)
   endif()
