@@ -75,6 +75,8 @@ Result<double> FakeDevice::elapsed_us(const Event& from, const Event& to) {
   return end - begin;
 }
 
+FakeDevice& FakeDevice::on(Stream& stream) { return static_cast<FakeStream&>(stream).device; }
+
 Result<void> FakeDevice::work(Stream& stream, double duration_us) {
   STROP_CHECK(&static_cast<FakeStream&>(stream).device == this, "work on another device's stream");
   if (++launches_ == failing_launch_) return error(ErrorCode::Device, "the fake device failed, as scripted");

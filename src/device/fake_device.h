@@ -29,6 +29,8 @@ class FakeDevice final : public Device {
   std::unique_ptr<Event> make_event() override;
   Result<double> elapsed_us(const Event& from, const Event& to) override;
 
+  /// The fake device that a stream of one belongs to.
+  static FakeDevice& on(Stream& stream);
   /// Work on a stream of this device: the clock advances by about `duration_us`.
   Result<void> work(Stream& stream, double duration_us);
   /// The launch with this number (from now on, the first is 1) fails with ErrorCode::Device; 0: none.
