@@ -102,7 +102,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace strop::tool
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): no memory for the arguments
   strop::tool::block_interrupts();
   return strop::tool::run(std::vector<std::string>(argv + 1, argv + argc));
 }

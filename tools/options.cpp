@@ -93,7 +93,7 @@ std::map<std::string, ShapeProfile> parse_profiles(const CompileFlags& flags) {
   const Shapes max = parse_shapes("--max-shapes", flags.max_shapes);
   for (const Shapes* given : {&min, &opt, &max}) {
     for (const auto& [name, dims] : *given) {
-      if (profiles.contains(name) && flags.shapes.size() > 0 && profiles[name].min == profiles[name].max &&
+      if (profiles.contains(name) && !flags.shapes.empty() && profiles[name].min == profiles[name].max &&
           !min.contains(name)) {
         refuse("input '{}' is in --shapes and in a range of shapes: choose one", name);
       }

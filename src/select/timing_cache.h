@@ -25,7 +25,8 @@ struct TimingKey {
   std::string device;
   std::string software;
   std::string candidates;  ///< candidates_text of the times
-  friend auto operator<=>(const TimingKey&, const TimingKey&) = default;
+  // The generated comparison has a literal 0.
+  friend auto operator<=>(const TimingKey&, const TimingKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// One tactic with one config. Times have four significant digits, so that a decision made from what was just measured
@@ -38,7 +39,7 @@ struct CandidateTime {
   double spread_us = 0;  ///< half of the 95 % interval
   int samples = 0;
   std::string failure;  ///< it could not be run; "" if it could
-  friend auto operator<=>(const CandidateTime&, const CandidateTime&) = default;
+  friend auto operator<=>(const CandidateTime&, const CandidateTime&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 using CandidateTimes = std::vector<CandidateTime>;
