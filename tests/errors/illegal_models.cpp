@@ -48,6 +48,28 @@ ModelSpec with_functions(std::vector<Message> functions, const Message& call) {
   return {.graph = graph(graph_of({call})), .functions = std::move(functions)};
 }
 
+/// One node "odd" on strings x [2, 3, 4] (and s [3] of f32, t [3] of strings).
+GraphSpec of_strings(const Message& node) {
+  GraphSpec spec = graph_of({node});
+  spec.inputs = {value_info("x", DType::String, {2, 3, 4}), value_info("f", DType::F32, {2, 3, 4}),
+                 value_info("s", DType::F32, {3}), value_info("t", DType::String, {3})};
+  spec.outputs = {value_info("y", DType::F32, {2, 3, 4})};
+  return spec;
+}
+
+std::vector<HostileModel> strings_where_numbers_belong() {
+  return {
+      illegal("dropout_of_strings", of_strings(node("Dropout", {"x"}, {"y", "mask"}, {}, "odd")),
+              "node 'odd' (Dropout): operand 0 must be floating point, not string"),
+      illegal("pooled_strings", of_strings(node("GlobalLpPool", {"x"}, {"y"}, {int_attr("p", 3)}, "odd")),
+              "node 'odd' (GlobalLpPool): operand 0 must be floating point, not string"),
+      illegal("running_mean_of_strings",
+              of_strings(node("BatchNormalization", {"f", "s", "s", "t", "s"}, {"y", "m", "v"},
+                              {int_attr("training_mode", 1)}, "odd")),
+              "node 'odd' (BatchNormalization): operand 3 must be floating point, not string"),
+  };
+}
+
 std::vector<HostileModel> bad_names() {
   return {
       illegal("two_results_of_one_name",
@@ -204,7 +226,7 @@ std::vector<HostileModel> bad_nodes() {
 
 std::vector<HostileModel> illegal_models() {
   std::vector<HostileModel> all;
-  for (const auto& part : {bad_headers(), bad_names(), bad_tensors(), bad_nodes()})
+  for (const auto& part : {bad_headers(), bad_names(), bad_tensors(), bad_nodes(), strings_where_numbers_belong()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -117,6 +117,9 @@ Result<void> import_batch_norm_training(NodeContext& ctx, double epsilon) {
                                  {ctx.input(0), ctx.input(1), ctx.input(2), mean_vector, variance_vector})));
   for (const size_t i : {size_t{1}, size_t{2}}) {
     if (!ctx.wants_output(i)) continue;
+    STROP_ASSIGN(const TensorType old_value, ctx.tensor(i + 2));
+    if (!is_float(old_value.dtype))
+      return ctx.invalid("operand {} must be floating point, not {}", i + 2, to_string(old_value.dtype));
     STROP_ASSIGN(const ValueId updated,
                  running(ctx, ctx.input(i + 2), i == 1 ? mean_vector : variance_vector, momentum));
     STROP_TRY(ctx.set_output(i, updated));

@@ -150,7 +150,7 @@ Result<void> import_clip(NodeContext& ctx) {
 // -- Dropout: inference only --
 
 Result<void> import_dropout(NodeContext& ctx) {
-  STROP_ASSIGN(const TensorType type, ctx.tensor(0));
+  STROP_ASSIGN(const DType dtype, float_operand(ctx));
   if (ctx.opset() < 7) {
     STROP_ASSIGN(const int64_t is_test, ctx.attr_int("is_test", 0));
     (void)is_test;  // an inference engine always tests
@@ -167,7 +167,7 @@ Result<void> import_dropout(NodeContext& ctx) {
   if (!ctx.wants_output(1)) return {};
   ScalarProgram all_kept;
   all_kept.input_count = 1;
-  all_kept.outputs = {all_kept.add_integer(ctx.opset() < 10 ? type.dtype : DType::Bool, 1)};
+  all_kept.outputs = {ctx.opset() < 10 ? all_kept.add_number(dtype, 1) : all_kept.add_integer(DType::Bool, 1)};
   STROP_ASSIGN(const ValueId mask, emit_pointwise(ctx, all_kept, {ctx.input(0)}));
   return ctx.set_output(1, mask);
 }

@@ -67,6 +67,7 @@ Result<void> import_global_lp_pool(NodeContext& ctx) {
   STROP_ASSIGN(auto attrs, over_spatial(ctx, p == 1 ? ReduceKind::L1 : p == 2 ? ReduceKind::L2 : ReduceKind::Sum));
   if (attrs.kind == ReduceKind::Sum) {
     STROP_ASSIGN(const TensorType input, ctx.tensor(0));
+    if (!is_float(input.dtype)) return ctx.invalid("operand 0 must be floating point, not {}", to_string(input.dtype));
     auto& before = attrs.prologue;
     const int32_t magnitude = before.add(Fn::Abs, {before.add_input(0, input.dtype)});
     before.outputs = {before.add(Fn::Pow, {magnitude, before.add_number(input.dtype, p)})};
