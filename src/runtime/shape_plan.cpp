@@ -144,7 +144,11 @@ class Builder {
     for (size_t i = 0; i < block_.values.size(); ++i) {
       const ValueDesc& value = block_.values[i];
       if (value.storage != Storage::View) continue;
-      if (plan_->known[i] && plan::view_fits(block_, static_cast<int32_t>(i), plan_->registers)) continue;
+      // By now all must be known: while a register is open, view_fits says nothing against the view.
+      const auto open = [&](plan::Reg r) { return r != kNone && reg(r) == kUnknown; };
+      const bool settled = plan_->known[i] && plan_->known[static_cast<size_t>(value.base)] &&
+                           !open(value.offset_elements) && !open(value.pitch);
+      if (settled && plan::view_fits(block_, static_cast<int32_t>(i), plan_->registers)) continue;
       return error(ErrorCode::InvalidArgument, "at these input shapes '{}' does not lie within its buffer", value.name);
     }
     return {};
