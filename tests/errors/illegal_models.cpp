@@ -57,12 +57,17 @@ GraphSpec of_strings(const Message& node) {
   return spec;
 }
 
-std::vector<HostileModel> strings_where_numbers_belong() {
+std::vector<HostileModel> wrong_operands() {
   return {
       illegal("dropout_of_strings", of_strings(node("Dropout", {"x"}, {"y", "mask"}, {}, "odd")),
               "node 'odd' (Dropout): operand 0 must be floating point, not string"),
       illegal("pooled_strings", of_strings(node("GlobalLpPool", {"x"}, {"y"}, {int_attr("p", 3)}, "odd")),
               "node 'odd' (GlobalLpPool): operand 0 must be floating point, not string"),
+      illegal("rotary_embedding_without_angles",
+              ModelSpec{.graph = graph(of_strings(
+                            node("RotaryEmbedding", {"f", "", ""}, {"y"}, {int_attr("num_heads", 1)}, "odd"))),
+                        .opsets = {opset("", 23)}},
+              "node 'odd' (RotaryEmbedding): operand 1 is missing"),
       illegal("running_mean_of_strings",
               of_strings(node("BatchNormalization", {"f", "s", "s", "t", "s"}, {"y", "m", "v"},
                               {int_attr("training_mode", 1)}, "odd")),
@@ -226,7 +231,7 @@ std::vector<HostileModel> bad_nodes() {
 
 std::vector<HostileModel> illegal_models() {
   std::vector<HostileModel> all;
-  for (const auto& part : {bad_headers(), bad_names(), bad_tensors(), bad_nodes(), strings_where_numbers_belong()})
+  for (const auto& part : {bad_headers(), bad_names(), bad_tensors(), bad_nodes(), wrong_operands()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -24,6 +24,7 @@ Result<ValueId> columns(NodeContext& ctx, ValueId value, const Dim& from, const 
 // cos_cache or sin_cache for every token, with a head axis of size 1: [b, 1, s, r/2], or [b, s, 1, r/2] if heads are
 // inner.
 Result<ValueId> angles(NodeContext& ctx, size_t operand, bool heads_inner) {
+  STROP_TRY(ctx.tensor(operand));  // it must be there
   ValueId cache = ctx.input(operand);
   if (ctx.has_input(3)) {
     STROP_ASSIGN(cache, ctx.emit(kGather, GatherAttrs{0}, {cache, ctx.input(3)}));
