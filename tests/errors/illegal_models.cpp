@@ -63,6 +63,10 @@ std::vector<HostileModel> wrong_operands() {
               "node 'odd' (Dropout): operand 0 must be floating point, not string"),
       illegal("pooled_strings", of_strings(node("GlobalLpPool", {"x"}, {"y"}, {int_attr("p", 3)}, "odd")),
               "node 'odd' (GlobalLpPool): operand 0 must be floating point, not string"),
+      illegal("reverse_sequence_along_a_far_axis",
+              of_strings(node("ReverseSequence", {"f", "s"}, {"y"},
+                              {int_attr("batch_axis", INT64_MAX), int_attr("time_axis", 1)}, "odd")),
+              "node 'odd' (ReverseSequence): (C1) batch axis 9223372036854775807 and time axis 1 are not 0 and 1"),
       illegal("rotary_embedding_without_angles",
               ModelSpec{.graph = graph(of_strings(
                             node("RotaryEmbedding", {"f", "", ""}, {"y"}, {int_attr("num_heads", 1)}, "odd"))),

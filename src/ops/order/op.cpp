@@ -225,7 +225,8 @@ std::vector<WorkedCase> trilu_cases() {
 Result<void> infer_reverse_sequence(InferContext& ctx) {
   STROP_ASSIGN(const TensorType input, ctx.tensor(0));
   const auto& attrs = ctx.attrs.as<ReverseSequenceAttrs>();
-  if (attrs.batch_axis + attrs.time_axis != 1 || attrs.batch_axis * attrs.time_axis != 0) {
+  const bool first_or_second = attrs.batch_axis == 0 ? attrs.time_axis == 1 : attrs.time_axis == 0;
+  if (!first_or_second || attrs.batch_axis < 0 || attrs.batch_axis > 1) {
     return violates("(C1) batch axis {} and time axis {} are not 0 and 1", attrs.batch_axis, attrs.time_axis);
   }
   if (input.has_rank() && input.rank() < 2) return violates("(C2) rank {}, below 2", input.rank());
