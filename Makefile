@@ -2,6 +2,8 @@
 PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 300
+# Of the mutations; 0: another one each time.
+FUZZ_SEED ?= 0
 # clang-tidy on the N latest changed sources only; empty: on all.
 TIDY_FILES ?=
 
@@ -43,7 +45,7 @@ format: setup-clang  ## rewrite all sources in the project's format
 fuzz: setup-clang  ## libFuzzer targets with sanitizers, FUZZ_SECONDS in all
 	@cmake --preset fuzz >/dev/null
 	@ninja -C build/fuzz -j $(JOBS) fuzzers
-	@$(PYTHON) scripts/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS)
+	@$(PYTHON) scripts/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --jobs $(JOBS)
 
 asan: setup      ## the C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan >/dev/null

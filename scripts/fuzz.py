@@ -60,14 +60,16 @@ def last(pattern: str, text: str) -> int:
     return int(found[-1]) if found else 0
 
 
-def fuzz(target: Path, seconds: int) -> dict:
+def fuzz(target: Path, seconds: int, seed: int) -> dict:
     """One target's run: executions, edges covered, inputs in both corpora, whether it found a failure."""
     name = name_of(target)
     grown, kept = CACHE / name, KEPT / name
     grown.mkdir(parents=True, exist_ok=True)
     corpora = [str(grown), *([str(kept)] if kept.is_dir() else [])]
     begin = time.monotonic()
-    done = run([str(target), f"-max_total_time={seconds}", "-print_final_stats=1", *limits(target), *corpora])
+    done = run(
+        [str(target), f"-max_total_time={seconds}", f"-seed={seed}", "-print_final_stats=1", *limits(target), *corpora]
+    )
     result = {
         "target": name,
         "seconds": round(time.monotonic() - begin),
@@ -137,6 +139,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=300, help="for all targets together")
     parser.add_argument("--target", action="append", help="only this one; may be repeated")
+    parser.add_argument("--seed", type=int, default=0, help="of the mutations; 0: another one each time")
     parser.add_argument("--jobs", type=int, default=1, help="targets that run at a time")
     parser.add_argument("--record", action="store_true", help=f"add the counts to {RECORD.relative_to(ROOT)}")
     parser.add_argument("--merge", action="store_true", help="add what was found to the kept corpora")
@@ -149,7 +152,7 @@ def main() -> int:
         return 3
     each = max(1, arguments.seconds // len(targets))
     with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
-        results = list(pool.map(lambda target: fuzz(target, each), targets))
+        results = list(pool.map(lambda target: fuzz(target, each, arguments.seed), targets))
     if arguments.record:
         record(results)
     if arguments.merge:

@@ -36,13 +36,17 @@ std::optional<int64_t> int_field(const InferContext& ctx, std::string_view field
   return dim ? dim->as_constant() : std::nullopt;
 }
 
+constexpr int64_t kLongestField = 1024;
+
 std::optional<int64_t> dims_field_length(const InferContext& ctx, std::string_view field, const Dims& value) {
   if (const auto dims = dims_field(ctx, field, value)) return static_cast<int64_t>(dims->size());
   const auto index = static_cast<size_t>(late_field(ctx, field)->operand);
   if (!ctx.has_input(index) || !ctx.inputs[index].is_tensor()) return std::nullopt;
   const TensorType& type = ctx.inputs[index].tensor;
   if (!type.has_rank()) return std::nullopt;
-  return type.rank() == 0 ? std::optional<int64_t>(1) : type.count().as_constant();
+  const auto length = type.rank() == 0 ? std::optional<int64_t>(1) : type.count().as_constant();
+  // Longer ones fail when they run. Inference must not make a dimension for each of 10^12 first.
+  return length && *length <= kLongestField ? length : std::nullopt;
 }
 
 Dims unbacked_dims(InferContext& ctx, int64_t rank) {
