@@ -1,6 +1,7 @@
 #include "select/selector.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "base/memory.h"
@@ -106,14 +107,17 @@ Result<CandidateTimes> Selector::measure(const Problem& problem, const std::vect
   if (options_.on_measure) options_.on_measure(problem_text(problem));
   Workbench bench(problem, environment_.device, environment_.threads);
   std::vector<Work> works;
-  int64_t bytes = resident_bytes();
+  const bool limited = options_.memory_limit_bytes > 0;
+  int64_t bytes = limited ? resident_bytes() : 0;
   CandidateTimes result;
   for (const Candidate& candidate : candidates) {
     CandidateTime time{std::string(candidate.tactic->name), candidate.tactic->version, candidate.config.to_string()};
-    const auto needed = bench.bytes_needed(*candidate.tactic, candidate.config);
-    bytes += needed.ok() ? *needed : 0;
-    if (options_.memory_limit_bytes > 0 && bytes > options_.memory_limit_bytes) return CandidateTimes();
-    auto work = needed.ok() ? bench.add(*candidate.tactic, candidate.config) : needed.error();
+    if (limited) {
+      const auto needed = bench.bytes_needed(*candidate.tactic, candidate.config);
+      bytes += needed.ok() ? *needed : 0;
+      if (bytes > options_.memory_limit_bytes) return CandidateTimes();
+    }
+    auto work = bench.add(*candidate.tactic, candidate.config);
     if (!work.ok()) {
       const std::string why = work.error().message;
       time.failure = why;
@@ -140,12 +144,7 @@ Result<CandidateTimes> Selector::measure(const Problem& problem, const std::vect
 
 Result<CandidateTimes> Selector::times(const Problem& problem, const std::vector<Candidate>& candidates,
                                        std::string& why_not) {
-  const std::optional<Problem> concrete = at_values(problem, options_.optimum);
-  if (!concrete) {
-    why_not = "its dimensions are open and have no optimum";
-    return CandidateTimes();
-  }
-  TimingKey key{problem_text(*concrete), threads_, device_, environment_.software, ""};
+  TimingKey key{problem_text(problem), threads_, device_, environment_.software, ""};
   CandidateTimes wanted;
   for (const Candidate& candidate : candidates)
     wanted.push_back({std::string(candidate.tactic->name), candidate.tactic->version, candidate.config.to_string()});
@@ -159,7 +158,7 @@ Result<CandidateTimes> Selector::times(const Problem& problem, const std::vector
       missing_.push_back(key.problem);
     return CandidateTimes();
   } else {
-    STROP_ASSIGN(CandidateTimes measured, measure(*concrete, candidates));
+    STROP_ASSIGN(CandidateTimes measured, measure(problem, candidates));
     if (measured.empty()) {
       why_not = "measuring it needs more than the memory limit";
       return CandidateTimes();
@@ -191,32 +190,36 @@ size_t Selector::decide(const Problem& problem, const std::vector<Candidate>& ca
     why = "every candidate failed when it was timed: best rank";
     return 0;
   }
-  const Problem concrete = *at_values(problem, options_.optimum);
-  const auto workspace = [&](size_t i) {
-    const auto launch = prepare_candidate(concrete, *candidates[i].tactic, candidates[i].config, threads_);
-    return launch.ok() ? (*launch)->workspace_bytes() : INT64_MAX;
-  };
   std::vector<size_t> close;
   for (size_t i = 0; i < times.size(); ++i) {
     const double noise = std::min(std::max(times[i].spread_us, times[fastest].spread_us), kTie * times[fastest].us);
     if (times[i].failure.empty() && times[i].us <= times[fastest].us + noise) close.push_back(i);
   }
-  size_t best = close[0];
-  if (close.size() > 1) {
-    best = *std::ranges::min_element(close, {}, [&](size_t i) {
-      return std::tuple(workspace(i), static_cast<int>(candidates[i].tactic->numerics), i);
-    });
-  }
   if (times.size() == 1) {
     why = "the only one that applies besides the reference";
-  } else if (best == fastest) {
-    why = fmt::format("the fastest of {}: {} µs", times.size(), times[best].us);
+    return fastest;
+  }
+  if (close.size() == 1) {
+    why = fmt::format("the fastest of {}: {} µs", times.size(), times[fastest].us);
+    return fastest;
+  }
+  // Workspace, numerics, rank: the smallest wins.
+  using Merit = std::tuple<int64_t, tactics::Numerics, size_t>;
+  std::map<size_t, Merit> merits;
+  for (const size_t i : close) {
+    const auto launch = prepare_candidate(problem, *candidates[i].tactic, candidates[i].config, threads_);
+    merits[i] = {launch.ok() ? (*launch)->workspace_bytes() : INT64_MAX, candidates[i].tactic->numerics, i};
+  }
+  const size_t best = *std::ranges::min_element(close, {}, [&](size_t i) { return merits.at(i); });
+  const auto& [workspace, numerics, rank] = merits.at(best);
+  if (best == fastest) {
+    why = fmt::format("the fastest of {}: {} µs", times.size(), times[fastest].us);
   } else {
     why = fmt::format("as fast as {} ({} µs) within noise, with {}",
                       described(*candidates[fastest].tactic, candidates[fastest].config), times[fastest].us,
-                      workspace(best) < workspace(fastest)                                       ? "a smaller workspace"
-                      : candidates[best].tactic->numerics < candidates[fastest].tactic->numerics ? "more exact numerics"
-                                                                                                 : "a better rank");
+                      workspace < std::get<0>(merits.at(fastest))  ? "a smaller workspace"
+                      : numerics < std::get<1>(merits.at(fastest)) ? "more exact numerics"
+                                                                   : "a better rank");
   }
   return best;
 }
@@ -230,11 +233,15 @@ Result<Choice> Selector::choose(const Problem& problem) {
   if (found.empty()) {
     choice.why = "no other tactic applies";
   } else {
-    std::string why_not;
-    STROP_ASSIGN(const CandidateTimes measured, times(problem, found, why_not));
+    const std::optional<Problem> concrete = at_values(problem, options_.optimum);
+    std::string why_not = "its dimensions are open and have no optimum";
+    CandidateTimes measured;
+    if (concrete) {
+      STROP_ASSIGN(measured, times(*concrete, found, why_not));
+    }
     size_t best = 0;
     if (!measured.empty()) {
-      best = decide(problem, found, measured, choice.why);
+      best = decide(*concrete, found, measured, choice.why);
     } else if (found.size() == 1) {
       choice.why = "the only one that applies besides the reference";
     } else {

@@ -102,6 +102,7 @@ class Selector {
   /// The candidates that apply, best rank first; those that do not go to `refused` with their reasons.
   std::vector<Candidate> candidates(const tactics::Problem& problem, std::vector<plan::Candidate>& refused) const;
   std::vector<tactics::Config> configs(const tactics::Tactic& tactic, const tactics::Problem& problem) const;
+  // `problem` has constant dimensions in all that follow.
   /// Empty: there are no times, and ranks have to decide; `why_not` says why.
   Result<CandidateTimes> times(const tactics::Problem& problem, const std::vector<Candidate>& candidates,
                                std::string& why_not);
