@@ -53,7 +53,7 @@ Result<std::vector<CaseFiles>> find_cases(const std::string& folder) {
   return cases;
 }
 
-/// The step's operator as ONNX's nodes are named after it, where one fits `matches`; "" where none does.
+/// The name (Strop's) of an operator among the program's steps that fits `matches`; "" where none does.
 template <class Matches>
 std::string find_operator(const runtime::Program& program, Matches&& matches) {
   for (const auto& steps : program.steps) {

@@ -89,7 +89,7 @@ struct Context::Impl {
       return in_context(shape.error(), fmt::format("'{}'", port.name));
     if (tensor.data == nullptr && tensor.count() > 0)
       return error(ErrorCode::InvalidArgument, "'{}' was given without data", port.name);
-    if (const size_t alignment = api::alignment_of(tensor.dtype);
+    if (const size_t alignment = alignment_of(tensor.dtype);
         reinterpret_cast<uintptr_t>(tensor.data) % alignment != 0) {
       return error(ErrorCode::InvalidArgument, "'{}' was given data at an address that is no multiple of {} bytes",
                    port.name, alignment);

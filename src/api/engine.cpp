@@ -1,6 +1,7 @@
 #include "api/impl.h"
 #include "kernels/cpu_target.h"
 #include "plan/arena.h"
+#include "runtime/block_types.h"
 #include "tactics/fingerprint.h"
 
 namespace strop {
@@ -27,17 +28,15 @@ namespace {
 
 /// A read engine, if this machine can run it. `name` is how messages call it.
 Result<Engine> open_engine(engine::ReadEngine read, const std::string& name, const Runtime& runtime) {
-  const std::string here = kernels::to_string(kernels::best_cpu_target());
+  const kernels::CpuTarget here = kernels::best_cpu_target();
   const std::string& target = read.image.plan->devices[0].target;
   const std::string& kind = read.image.plan->devices[0].kind;
   if (kind != "cpu")
     return error(ErrorCode::InvalidEngine, "{} is for device '{}', which this Strop cannot use", name, kind);
-  // An instruction set without a name here is one of a newer Strop's.
-  const auto level = [](std::string_view word) {
-    return word == kernels::to_string(kernels::CpuTarget::Portable) ? 0 : word == "avx2" ? 1 : word == "avx512" ? 2 : 3;
-  };
-  if (level(target) > level(here)) {
-    return error(ErrorCode::InvalidEngine, "{} needs {}, this CPU offers {}: build it again here", name, target, here);
+  const auto needed = kernels::parse_cpu_target(target);
+  if (!needed || *needed > here) {
+    return error(ErrorCode::InvalidEngine, "{} needs {}, this CPU offers {}: build it again here", name, target,
+                 kernels::to_string(here));
   }
   if (const std::string& made = read.image.record["fingerprint"]; made != tactics::fingerprint())
     runtime.impl()->log->warning("{} was made with '{}', this is '{}'", name, made, tactics::fingerprint());
@@ -79,7 +78,8 @@ Result<void> Engine::save(const std::string& path, const SaveOptions& options) c
 
 namespace {
 
-std::vector<PortInfo> port_infos(const std::vector<plan::PortDesc>& ports, const plan::ShapeProgram& shapes) {
+std::vector<PortInfo> port_infos(const plan::Block& block, const std::vector<plan::PortDesc>& ports) {
+  const runtime::BlockTypes types(block);
   std::vector<PortInfo> infos;
   for (const plan::PortDesc& port : ports) {
     PortInfo info;
@@ -89,7 +89,10 @@ std::vector<PortInfo> port_infos(const std::vector<plan::PortDesc>& ports, const
                                                        : "tensor";
     info.dtype = port.type.dtype;
     info.known_rank = port.type.dims.has_value();
-    if (info.known_rank) info.shape = api::shape_text(port.type, shapes);
+    if (info.known_rank) {
+      const Type type = types.type(port.type);
+      for (const Dim& dim : type.tensor.dims()) info.shape.push_back(dim.to_string());
+    }
     infos.push_back(std::move(info));
   }
   return infos;
@@ -97,12 +100,8 @@ std::vector<PortInfo> port_infos(const std::vector<plan::PortDesc>& ports, const
 
 }  // namespace
 
-std::vector<PortInfo> Engine::inputs() const {
-  return port_infos(main_block(*impl_).inputs, main_block(*impl_).shapes);
-}
-std::vector<PortInfo> Engine::outputs() const {
-  return port_infos(main_block(*impl_).outputs, main_block(*impl_).shapes);
-}
+std::vector<PortInfo> Engine::inputs() const { return port_infos(main_block(*impl_), main_block(*impl_).inputs); }
+std::vector<PortInfo> Engine::outputs() const { return port_infos(main_block(*impl_), main_block(*impl_).outputs); }
 
 Result<std::map<std::string, std::vector<int64_t>>> Engine::input_shapes(
     const std::map<std::string, std::vector<int64_t>>& given) const {

@@ -58,9 +58,6 @@ auto guarded(F&& work) -> decltype(work()) {
 /// An engine around an image: looks up operators and tactics.
 Result<Engine> make_engine(engine::EngineImage image, const Runtime& runtime);
 
-/// The dimensions of a plan type as text, over the block's symbols.
-std::vector<std::string> shape_text(const plan::TypeDesc& type, const plan::ShapeProgram& shapes);
-
 /// Concrete input types: given shapes first, then the model's constants; symbols become `unknown`.
 Result<std::vector<Type>> input_types(const plan::Block& block,
                                       const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown);

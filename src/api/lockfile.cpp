@@ -3,6 +3,7 @@
 #include "api/json.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "tactics/fingerprint.h"
 
 namespace strop::api {
 namespace {
@@ -42,7 +43,7 @@ Lockfile lockfile_of(const Json& json) {
 
 Lockfile lockfile_of(const BuildOptions& options, const compiler::Compiled& compiled, const Engine& engine) {
   Lockfile lock;
-  lock.software = compiler::software_fingerprint();
+  lock.software = tactics::fingerprint();
   lock.device = compiled.device;
   lock.threads = compiled.threads;
   lock.model_digest = compiled.image.record.at("model_digest");
@@ -107,9 +108,9 @@ Result<BuildOptions> locked_options(const Lockfile& lock, const std::string& pat
   if (options.effort != BuildOptions().effort) given.emplace_back("effort");
   if (!given.empty())
     return error(ErrorCode::InvalidArgument, "lockfile '{}' decides {}: leave that out", path, join(given, ", "));
-  if (lock.software != compiler::software_fingerprint()) {
+  if (lock.software != tactics::fingerprint()) {
     return error(ErrorCode::InvalidArgument, "lockfile '{}' is of '{}', this is '{}', which gives another engine", path,
-                 lock.software, compiler::software_fingerprint());
+                 lock.software, tactics::fingerprint());
   }
   BuildOptions locked = options;
   locked.shapes = lock.options.shapes;

@@ -117,12 +117,6 @@ Result<void> check_shape(const TensorView& tensor) {
   return {};
 }
 
-size_t alignment_of(DType dtype) {
-  if (dtype == DType::String) return alignof(std::string);
-  const int bits = is_complex(dtype) ? bit_width(dtype) / 2 : bit_width(dtype);
-  return std::max<size_t>(static_cast<size_t>(bits) / 8, 1);
-}
-
 Result<void> check_strides(std::string_view port, const TensorView& tensor, Access access) {
   if (tensor.strides.empty()) return {};
   if (tensor.strides.size() != tensor.shape.size()) {

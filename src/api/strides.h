@@ -13,9 +13,6 @@ namespace strop::api {
 /// No negative dimension, and so few elements that their bytes can be counted.
 Result<void> check_shape(const TensorView& tensor);
 
-/// Bytes that an element's address is a multiple of.
-size_t alignment_of(DType dtype);
-
 enum class Access : uint8_t { Read, Write };
 
 /// Strides are as many as dimensions, within 2^62 elements, and of a type that can have them; for writing, no element

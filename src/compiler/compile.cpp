@@ -18,8 +18,6 @@ const KnobList& compiler_knobs() {
   return kList;
 }
 
-std::string software_fingerprint() { return tactics::fingerprint(); }
-
 namespace {
 
 /// Chooses tactics and lowers; what was measured is saved whether or not that succeeds, so that an interrupted build
@@ -35,8 +33,6 @@ Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& o
       environment.log.warning("timing cache '{}': {} lines cannot be used and were ignored", options.timing_cache,
                               cache.unusable_lines());
     }
-  } else if (options.select.cache_only) {
-    return error(ErrorCode::InvalidArgument, "timing_cache_only needs a timing cache: name its file");
   }
   const auto device = device::make_cpu_device(kernels::to_string(kernels::best_cpu_target()));
   const auto report = [&](std::string_view stage, std::string_view item, int64_t done, int64_t total) {
@@ -48,7 +44,7 @@ Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& o
   select_options.cancel = environment.cancel;
   select_options.on_measure = [&](std::string_view problem) { report("measure", problem, done - 1, total); };
   select::Selector selector(
-      {tactics::builtin_cpu_tactics(), *device, environment.threads, software_fingerprint(), cache}, route,
+      {tactics::builtin_cpu_tactics(), *device, environment.threads, tactics::fingerprint(), cache}, route,
       std::move(select_options));
   LowerContext context{selector, route, options.ranges};
   context.memory_limit_bytes = options.select.memory_limit_bytes;

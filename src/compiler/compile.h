@@ -62,9 +62,6 @@ struct CompileEnvironment {
   CancelToken cancel;
 };
 
-/// What times in a timing cache are keyed by besides the problem: kernels of this version.
-std::string software_fingerprint();
-
 /// Every knob that the compiler reads: the catalogue of the command line, the tuner and the record.
 const KnobList& compiler_knobs();
 

@@ -168,8 +168,9 @@ tactics::Problem BlockLowering::make_problem(const ir::Node& node) const {
 }
 
 Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes) {
+  if (limit_bytes == 0) return {};
   const int64_t resident = resident_bytes();
-  if (limit_bytes == 0 || resident + bytes <= limit_bytes) return {};
+  if (resident + bytes <= limit_bytes) return {};
   if (bytes == 0) {
     return error(ErrorCode::OutOfMemory, "{} takes {} bytes, over the memory limit of {}: raise it", what, resident,
                  limit_bytes);

@@ -29,4 +29,11 @@ const char* to_string(CpuTarget target) {
   return "portable";
 }
 
+std::optional<CpuTarget> parse_cpu_target(std::string_view name) {
+  for (const CpuTarget target : {CpuTarget::Portable, CpuTarget::Avx2, CpuTarget::Avx512}) {
+    if (name == to_string(target)) return target;
+  }
+  return std::nullopt;
+}
+
 }  // namespace strop::kernels

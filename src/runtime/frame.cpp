@@ -174,8 +174,7 @@ Result<Tensor> Frame::new_output(size_t index, DType dtype, const std::vector<in
     return error(ErrorCode::OutOfMemory, "there is no memory for output '{}' of {}{}", block_.outputs[index].name,
                  to_string(dtype), to_string(to_dims(dims)));
   }
-  const size_t alignment = is_complex(dtype) ? static_cast<size_t>(bit_width(dtype)) / 16
-                                             : std::max<size_t>(static_cast<size_t>(bit_width(dtype)) / 8, 1);
+  const size_t alignment = alignment_of(dtype);
   if (reinterpret_cast<uintptr_t>(data) % alignment != 0) {
     return error(ErrorCode::InvalidArgument, "the memory given for output '{}' is not aligned to {} bytes",
                  block_.outputs[index].name, alignment);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/extent.h"
+#include "runtime/step_check.h"
 #include "tensor/dim_overflow.h"
 
 namespace strop::runtime {
@@ -246,16 +247,8 @@ class Builder {
     return {};
   }
 
-  // A size that depends on the operands' contents is left open here: the launch finds it out before it writes.
-  static bool is_possible(const TensorType& inferred, const TensorType& planned) {
-    if (inferred.dtype != planned.dtype || (inferred.has_rank() && inferred.rank() != planned.rank())) return false;
-    for (int64_t axis = 0; inferred.has_rank() && axis < planned.rank(); ++axis) {
-      if (inferred.dim(axis).is_constant() && inferred.dim(axis) != planned.dim(axis)) return false;
-    }
-    return true;
-  }
-
-  // Inference at the actual shapes finds what symbols could not tell, for example dimensions that do not broadcast.
+  // Inference at the actual shapes finds what symbols could not tell, for example dimensions that do not broadcast. A
+  // size that depends on the operands' contents stays open here: the launch finds it out before it writes.
   static Result<void> check_inference(const ProgramStep& loaded, const ops::Attrs& attrs,
                                       const std::vector<Type>& inputs, const std::vector<Type>& outputs) {
     if (loaded.op->has_regions) return {};
@@ -264,7 +257,7 @@ class Builder {
     STROP_TRY(loaded.op->infer(ctx));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Type& type = ctx.outputs[i];
-      if (type.is_tensor() && is_possible(type.tensor, outputs[i].tensor)) continue;
+      if (agree(type, outputs[i])) continue;
       return error(ErrorCode::InvalidArgument, "at these input shapes result {} is {}, not {} as planned", i,
                    to_string(type), to_string(outputs[i]));
     }

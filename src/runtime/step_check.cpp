@@ -11,21 +11,6 @@ using plan::kNone;
 
 Error refuse(std::string_view what) { return error(ErrorCode::InvalidEngine, "{}", what); }
 
-// A dimension that is a constant on both sides must be the same; the plan may know more than inference, or less.
-bool agree(const Type& inferred, const Type& planned) {
-  if (inferred.kind != planned.kind) return inferred.is_tensor() && planned.kind == TypeKind::Optional;
-  if (!inferred.is_tensor()) return true;
-  if (inferred.tensor.dtype != planned.tensor.dtype) return false;
-  if (!inferred.tensor.has_rank() || !planned.tensor.has_rank()) return true;
-  if (inferred.tensor.rank() != planned.tensor.rank()) return false;
-  for (int64_t axis = 0; axis < planned.tensor.rank(); ++axis) {
-    const auto a = inferred.tensor.dim(axis).as_constant();
-    const auto b = planned.tensor.dim(axis).as_constant();
-    if (a && b && *a != *b) return false;
-  }
-  return true;
-}
-
 bool can_be_late(const ops::FieldValue& value) {
   return std::holds_alternative<bool>(value) || std::holds_alternative<int64_t>(value) ||
          std::holds_alternative<double>(value) || std::holds_alternative<std::vector<int64_t>>(value) ||
@@ -212,6 +197,20 @@ class Checker {
 };
 
 }  // namespace
+
+bool agree(const Type& inferred, const Type& planned) {
+  if (inferred.kind != planned.kind) return inferred.is_tensor() && planned.kind == TypeKind::Optional;
+  if (!inferred.is_tensor()) return true;
+  if (inferred.tensor.dtype != planned.tensor.dtype) return false;
+  if (!inferred.tensor.has_rank() || !planned.tensor.has_rank()) return true;
+  if (inferred.tensor.rank() != planned.tensor.rank()) return false;
+  for (int64_t axis = 0; axis < planned.tensor.rank(); ++axis) {
+    const auto a = inferred.tensor.dim(axis).as_constant();
+    const auto b = planned.tensor.dim(axis).as_constant();
+    if (a && b && *a != *b) return false;
+  }
+  return true;
+}
 
 Result<std::vector<BlockTypes>> block_types(const plan::Plan& plan) {
   std::vector<BlockTypes> types;

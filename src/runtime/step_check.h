@@ -10,6 +10,10 @@ namespace strop::runtime {
 /// The types of every block's values. Error: sizes that leave 64 bits.
 Result<std::vector<BlockTypes>> block_types(const plan::Plan& plan);
 
+/// Whether what inference found can be what was planned: the same kind and element type, and a dimension that is a
+/// constant on both sides is the same. The plan may know more than inference, or less.
+bool agree(const Type& inferred, const Type& planned);
+
 struct StepCheck {
   const Program& program;  ///< plan and weights
   size_t block = 0;

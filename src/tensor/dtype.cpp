@@ -1,6 +1,8 @@
 #include "tensor/dtype.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/check.h"
 #include "strop/export.h"
@@ -67,6 +69,12 @@ STROP_API std::optional<DType> parse_dtype(std::string_view name) {
 }
 
 STROP_API int bit_width(DType dtype) { return row(dtype).bits; }
+
+size_t alignment_of(DType dtype) {
+  if (dtype == DType::String) return alignof(std::string);
+  const int bits = is_complex(dtype) ? bit_width(dtype) / 2 : bit_width(dtype);
+  return std::max<size_t>(static_cast<size_t>(bits) / 8, 1);
+}
 
 STROP_API int64_t byte_size(DType dtype, int64_t count) { return (count * bit_width(dtype) + 7) / 8; }
 

@@ -1,6 +1,8 @@
 /// Element types: the public enumeration and what the inside asks of it.
 #pragma once
 
+#include <cstddef>
+
 #include "strop/types.h"
 
 namespace strop {
@@ -12,6 +14,8 @@ bool is_signed_integer(DType dtype);    ///< I2 … I64
 bool is_unsigned_integer(DType dtype);  ///< U2 … U64
 bool is_complex(DType dtype);
 inline bool is_integer(DType dtype) { return is_signed_integer(dtype) || is_unsigned_integer(dtype); }
+/// Bytes that an element's address is a multiple of: for complex numbers those of a part, 1 for packed types.
+size_t alignment_of(DType dtype);
 inline bool is_sub_byte(DType dtype) { return bit_width(dtype) != 0 && bit_width(dtype) < 8; }
 
 }  // namespace strop

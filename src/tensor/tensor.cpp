@@ -29,8 +29,7 @@ Allocation allocate(int64_t bytes, bool zero) {
 }
 
 bool is_aligned_for(DType dtype, const void* data) {
-  const int bits = is_complex(dtype) ? bit_width(dtype) / 2 : bit_width(dtype);
-  return bits <= 8 || reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bits / 8) == 0;
+  return reinterpret_cast<uintptr_t>(data) % alignment_of(dtype) == 0;
 }
 
 }  // namespace

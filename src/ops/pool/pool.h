@@ -41,6 +41,9 @@ struct PoolAttrs {
 };
 extern const Operator kPool;
 
+/// A plain window: dilations 1, everything else as PoolAttrs has it.
+PoolAttrs plain_window(PoolKind kind, std::vector<int64_t> kernel, std::vector<int64_t> strides, Dims pads);
+
 /// The result's dimensions. Errors: (C2) rank, (C3) attributes, (C4) a window larger than the padded operand.
 Result<Dims> pool_dims(const PoolAttrs& attrs, const Dims& x);
 

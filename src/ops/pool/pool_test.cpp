@@ -10,29 +10,19 @@
 namespace strop::ops::testing {
 namespace {
 
-PoolAttrs window(PoolKind kind, std::vector<int64_t> kernel, std::vector<int64_t> strides, Dims pads) {
-  PoolAttrs attrs;
-  attrs.kind = kind;
-  attrs.dilations.assign(kernel.size(), 1);
-  attrs.kernel = std::move(kernel);
-  attrs.strides = std::move(strides);
-  attrs.pads = std::move(pads);
-  return attrs;
-}
-
 TEST(Pool, MaximaAndTheirPlaces) {
-  const PoolAttrs halves = window(PoolKind::Max, {2, 2}, {2, 2}, {0, 0, 0, 0});
+  const PoolAttrs halves = plain_window(PoolKind::Max, {2, 2}, {2, 2}, {0, 0, 0, 0});
   EXPECT_EQ(run(kPool, halves, {counting({1, 1, 4, 4})}, 2), "f32[1, 1, 2, 2] 5 7 13 15; i64[1, 1, 2, 2] 5 7 13 15");
   // Indices count on over images and channels; the first of equal elements wins.
-  const PoolAttrs pairs = window(PoolKind::Max, {2}, {2}, {0, 0});
+  const PoolAttrs pairs = plain_window(PoolKind::Max, {2}, {2}, {0, 0});
   EXPECT_EQ(run(kPool, pairs, {f32({2, 1, 2}, {4, 4, 1, 6})}, 2), "f32[2, 1, 1] 4 6; i64[2, 1, 1] 0 3");
-  PoolAttrs columns = window(PoolKind::Max, {2, 2}, {1, 1}, {0, 0, 0, 0});
+  PoolAttrs columns = plain_window(PoolKind::Max, {2, 2}, {1, 1}, {0, 0, 0, 0});
   columns.column_major_indices = true;
   EXPECT_EQ(run(kPool, columns, {counting({1, 1, 2, 3})}, 2), "f32[1, 1, 1, 2] 4 5; i64[1, 1, 1, 2] 3 5");
 }
 
 TEST(Pool, ChannelsLastIsTheSameTransposed) {
-  PoolAttrs pairs = window(PoolKind::Max, {2}, {1}, {0, 0});
+  PoolAttrs pairs = plain_window(PoolKind::Max, {2}, {1}, {0, 0});
   pairs.channels_last = true;
   EXPECT_EQ(run(kPool, pairs, {f32({1, 3, 2}, {1, 60, 2, 50, 0, 40})}, 2),
             "f32[1, 2, 2] 2 60 2 50; i64[1, 2, 2] 1 3 1 4");
@@ -40,12 +30,12 @@ TEST(Pool, ChannelsLastIsTheSameTransposed) {
 
 TEST(Pool, NanWins) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const PoolAttrs all = window(PoolKind::Max, {3}, {1}, {0, 0});
+  const PoolAttrs all = plain_window(PoolKind::Max, {3}, {1}, {0, 0});
   EXPECT_EQ(run(kPool, all, {f32({1, 1, 3}, {1, nan, 5})}, 2), "f32[1, 1, 1] nan; i64[1, 1, 1] 1");
 }
 
 TEST(Pool, AveragesDivideByWhatTheyCount) {
-  PoolAttrs attrs = window(PoolKind::Average, {3}, {1}, {1, 1});
+  PoolAttrs attrs = plain_window(PoolKind::Average, {3}, {1}, {1, 1});
   EXPECT_EQ(run(kPool, attrs, {f32({1, 1, 3}, {6, 3, 9})}), "f32[1, 1, 3] 4.5 6 6");
   attrs.count_include_pad = true;
   EXPECT_EQ(run(kPool, attrs, {f32({1, 1, 3}, {6, 3, 9})}), "f32[1, 1, 3] 3 6 4");
@@ -57,21 +47,22 @@ TEST(Pool, AveragesDivideByWhatTheyCount) {
 }
 
 TEST(Pool, LpIsANorm) {
-  EXPECT_EQ(run(kPool, window(PoolKind::Lp, {2}, {2}, {0, 0}), {f32({1, 1, 4}, {3, -4, 6, 8})}), "f32[1, 1, 2] 5 10");
+  EXPECT_EQ(run(kPool, plain_window(PoolKind::Lp, {2}, {2}, {0, 0}), {f32({1, 1, 4}, {3, -4, 6, 8})}),
+            "f32[1, 1, 2] 5 10");
 }
 
 TEST(Pool, Dilated) {
-  PoolAttrs attrs = window(PoolKind::Max, {2}, {1}, {0, 0});
+  PoolAttrs attrs = plain_window(PoolKind::Max, {2}, {1}, {0, 0});
   attrs.dilations = {2};
   EXPECT_EQ(run(kPool, attrs, {f32({1, 1, 4}, {9, 1, 2, 3})}), "f32[1, 1, 2] 9 3");
 }
 
 TEST(Pool, Shapes) {
-  PoolAttrs attrs = window(PoolKind::Max, {1}, {2}, {0, 1});
+  PoolAttrs attrs = plain_window(PoolKind::Max, {1}, {2}, {0, 1});
   EXPECT_EQ(infer(kPool, attrs, {Type(DType::F32, {1, 1, 2})}), "f32[1, 1, 2]");
   attrs.ceil_mode = true;  // the second window would start in the trailing padding
   EXPECT_EQ(infer(kPool, attrs, {Type(DType::F32, {1, 1, 2})}), "f32[1, 1, 1]");
-  const PoolAttrs halves = window(PoolKind::Average, {2, 2}, {2, 2}, {0, 0, 0, 0});
+  const PoolAttrs halves = plain_window(PoolKind::Average, {2, 2}, {2, 2}, {0, 0, 0, 0});
   EXPECT_EQ(infer(kPool, halves, {Type(DType::F16, {Dim::symbol("n"), 3, Dim(2) * Dim::symbol("h"), 9})}),
             "f16[n, 3, h, 4]");
   EXPECT_EQ(infer(kPool, halves, {Type::unranked(DType::F32)}), "f32[*]");
