@@ -9,6 +9,7 @@
 
 #include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
+#include "ops/norm/norm.h"
 #include "ops/pad/pad.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/slice/slice.h"
@@ -95,12 +96,14 @@ class Rewriter {
     return graph_.add({.op = &op, .attrs = std::move(attrs), .inputs = std::move(inputs), .sources = sources_});
   }
 
-  // The last form of a value, made if need be. A value of lower rank gets leading axes of size 1 first.
-  Result<ValueId> last(ValueId value, const std::vector<int64_t>& perm) {
-    const auto found = last_.find(value);
-    if (found != last_.end() && found->second.perm == perm) return found->second.value;
+  // The value with axis perm[i] as its axis i, made if need be. A value of lower rank gets leading axes of size 1
+  // first.
+  Result<ValueId> permuted(ValueId value, const std::vector<int64_t>& perm) {
+    const auto form = last_.find(value);
+    if (form != last_.end() && form->second.perm == perm) return form->second.value;
+    const auto found = others_.find({value, perm});
+    if (found != others_.end()) return found->second;
     const Dims own = graph_.value(value).type.tensor.dims();
-    if (product(own) == Dim(1)) return scalar(value, own);
     ValueId from = value;
     if (own.size() < perm.size()) {
       Dims dims(perm.size() - own.size(), Dim(1));
@@ -108,14 +111,19 @@ class Rewriter {
       STROP_ASSIGN(from, emit(ops::kReshape, ops::ReshapeAttrs{std::move(dims), false}, {value}));
     }
     STROP_ASSIGN(const ValueId made, emit(ops::kTranspose, ops::TransposeAttrs{perm}, {from}));
-    last_[value] = {made, perm};
+    // A form is what others follow, and for computed values where the plain one comes from: never another one's copy.
+    if (form == last_.end() && own.size() == perm.size()) {
+      last_[value] = {made, perm};
+    } else {
+      others_[{value, perm}] = made;
+    }
     return made;
   }
 
-  // One element broadcasts in any layout; its rank must not exceed the result's.
-  Result<ValueId> scalar(ValueId value, const Dims& dims) {
-    if (dims.empty()) return value;
-    return emit(ops::kReshape, ops::ReshapeAttrs{{}, false}, {value});
+  // One element broadcasts in any layout.
+  bool is_one_element(ValueId value) const {
+    const Dims& dims = graph_.value(value).type.tensor.dims();
+    return std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim == Dim(1); });
   }
 
   void set_last(ValueId value, ValueId form, std::vector<int64_t> perm) {
@@ -136,7 +144,7 @@ class Rewriter {
     attrs.output_channels_last = true;
     if (!few) {
       attrs.input_channels_last = true;
-      STROP_ASSIGN(node.inputs[0], last(node.inputs[0], perm));
+      STROP_ASSIGN(node.inputs[0], permuted(node.inputs[0], perm));
     }
     STROP_ASSIGN(const ValueId result, emit(ops::kConv, std::move(attrs), node.inputs));
     set_last(node.outputs[0], result, perm);
@@ -159,9 +167,10 @@ class Rewriter {
     const std::vector<int64_t>* found = common_permutation(node, type->rank());
     if (!found) return {};
     const std::vector<int64_t> perm = *found;
+    if (!std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return ranked(graph_, v); })) return {};
     for (ValueId& input : node.inputs) {
-      if (!ranked(graph_, input)) return {};
-      STROP_ASSIGN(input, last(input, perm));
+      if (is_one_element(input) && !last_.contains(input)) continue;
+      STROP_ASSIGN(input, permuted(input, perm));
     }
     STROP_ASSIGN(const NodeId made, graph_.add_node({.op = node.op,
                                                      .attrs = node.attrs,
@@ -185,7 +194,7 @@ class Rewriter {
     int64_t axis = node.attrs.as<ops::ConcatAttrs>().axis;
     if (axis < 0) axis += rank;
     for (ValueId& input : node.inputs) {
-      STROP_ASSIGN(input, last(input, perm));
+      STROP_ASSIGN(input, permuted(input, perm));
     }
     STROP_ASSIGN(const ValueId result,
                  emit(ops::kConcat, ops::ConcatAttrs{inverse(perm)[static_cast<size_t>(axis)]}, node.inputs));
@@ -197,7 +206,9 @@ class Rewriter {
   Result<void> visit_axes(NodeId id) {
     const ir::Node node = graph_.node(id);
     const auto form = last_.find(node.inputs[0]);
-    if (form == last_.end() || node.inputs.size() > 2) return {};
+    if (form == last_.end()) return {};
+    // Pad's second operand is its value; Reduce's belong to its programs and lie like the operand.
+    if (node.inputs.size() > (node.op == &ops::kPad ? 2U : 1U)) return {};
     const LastForm from = form->second;
     const auto rank = static_cast<int64_t>(from.perm.size());
     Dims axes;
@@ -243,6 +254,8 @@ class Rewriter {
     const auto form = last_.find(node.inputs[0]);
     if (form == last_.end() || form->second.perm != last_permutation(static_cast<int64_t>(form->second.perm.size()), 1))
       return {};
+    if (node.op == &ops::kGroupNorm && node.inputs.size() > ops::kNormBiasInput + 1)
+      return {};  // its programs' operands
     const std::vector<int64_t> perm = form->second.perm;
     node.inputs[0] = form->second.value;
     STROP_ASSIGN(ops::Attrs attrs, node.attrs.with("channels_last", true));
@@ -328,7 +341,8 @@ class Rewriter {
 
   Graph& graph_;
   std::map<ValueId, LastForm> last_;
-  std::vector<ValueId> made_;  // values whose node now exists in the last form
+  std::map<std::pair<ValueId, std::vector<int64_t>>, ValueId> others_;  // further permutations of a value
+  std::vector<ValueId> made_;                                           // values whose node now exists in the last form
   std::vector<std::string> sources_;
   bool changed_ = false;
 };
