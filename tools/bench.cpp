@@ -8,6 +8,7 @@
 #include "bench_subject.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "numbers.h"
 #include "sampling.h"
 
 namespace strop::tool {
@@ -33,10 +34,29 @@ double run_ms(Stream& stream) {
 
 double since_s(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+/// When measuring ends: after some time and a number of samples, or when the user wants it.
+class Span {
+ public:
+  Span(double seconds, const Interrupt& interrupt) : seconds_(seconds), interrupt_(interrupt) {}
+  bool goes_on(size_t samples, size_t least) const {
+    return !interrupt_.happened() && (samples < least || since_s(begin_) < seconds_);
+  }
+  bool was_interrupted() const { return interrupt_.happened(); }
+  double seconds() const { return seconds_; }
+  double elapsed_s() const { return since_s(begin_); }
+  /// The same with its own beginning.
+  Span begun(double share = 1) const { return {seconds_ * share, interrupt_}; }
+
+ private:
+  double seconds_;
+  const Interrupt& interrupt_;
+  Clock::time_point begin_ = Clock::now();
+};
+
 /// Runs until caches, clocks and branch predictors have settled: a tenth of the time, at least twice.
-void warm_up(Stream& stream, double seconds) {
-  const Clock::time_point begin = Clock::now();
-  for (int runs = 0; runs < 2 || since_s(begin) < seconds / 10; ++runs) stream.run();
+void warm_up(Stream& stream, const Span& span) {
+  const Span short_span = span.begun(0.1);
+  for (size_t runs = 0; short_span.goes_on(runs, 2); ++runs) stream.run();
 }
 
 struct Samples {
@@ -44,25 +64,29 @@ struct Samples {
   double wall_s = 0;
 };
 
-Samples sample(Stream& stream, double seconds) {
-  warm_up(stream, seconds);
+Samples sample(Stream& stream, const Span& span) {
+  warm_up(stream, span);
   Samples samples;
-  const Clock::time_point begin = Clock::now();
-  while (samples.ms.size() < kMinSamples || since_s(begin) < seconds) samples.ms.push_back(run_ms(stream));
-  samples.wall_s = since_s(begin);
+  const Span own = span.begun();
+  while (own.goes_on(samples.ms.size(), kMinSamples)) samples.ms.push_back(run_ms(stream));
+  samples.wall_s = own.elapsed_s();
   return samples;
 }
 
+void check_some(const Samples& samples) {
+  if (samples.ms.empty()) throw Failure{{ErrorCode::Cancelled, "interrupted before anything was measured"}};
+}
+
 /// Each stream in a thread of its own, all at once.
-Samples sample_all(Subject& subject, double seconds) {
-  if (subject.streams() == 1) return sample(subject.stream(0), seconds);
+Samples sample_all(Subject& subject, const Span& span) {
+  if (subject.streams() == 1) return sample(subject.stream(0), span);
   std::vector<Samples> parts(subject.streams());
   std::vector<std::exception_ptr> failures(subject.streams());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < subject.streams(); ++i) {
     threads.emplace_back([&, i] {
       try {
-        parts[i] = sample(subject.stream(i), seconds);
+        parts[i] = sample(subject.stream(i), span);
       } catch (...) {
         failures[i] = std::current_exception();
       }
@@ -90,11 +114,11 @@ Json subject_json(const Subject& subject, const Samples& samples) {
           {"plan_digest", subject.engine().plan_digest()}};
 }
 
-/// The median time of each step over the runs of about `seconds`, each step timed by itself.
-Json step_times_json(Subject& subject, double seconds) {
+/// The median time of each step over the runs of a quarter of the span, each step timed by itself.
+Json step_times_json(Subject& subject, const Span& span) {
   std::vector<std::vector<double>> times;
-  const Clock::time_point begin = Clock::now();
-  for (int runs = 0; runs < 3 || since_s(begin) < seconds; ++runs) {
+  const Span quarter = span.begun(0.25);
+  for (size_t runs = 0; quarter.goes_on(runs, 3); ++runs) {
     const std::vector<StepTime> profile = or_fail(subject.stream(0).context().profile());
     times.resize(profile.size());
     for (size_t i = 0; i < profile.size(); ++i) times[i].push_back(profile[i].time_us);
@@ -136,64 +160,92 @@ void print_latency(const std::string& name, const Json& document) {
              document["device"].get<std::string>());
 }
 
+/// The exit code; says so where it was not the time that ended the measuring.
+int ended(const Span& span) {
+  if (!span.was_interrupted()) return 0;
+  say("interrupted: the figures are of what was measured until then");
+  return exit_code(ErrorCode::Cancelled);
+}
+
 int run_alone(const Options& options, const Runtime& runtime, Interrupt& interrupt) {
   Subject subject(options.subject, runtime);
   for (const Runtime& own : subject.runtimes()) interrupt.add(own);
-  Json document = subject_json(subject, sample_all(subject, options.seconds));
-  if (options.per_step) document["steps"] = step_times_json(subject, options.seconds / 4);
+  interrupt.finish_current();
+  const Span span(options.seconds, interrupt);
+  const Samples samples = sample_all(subject, span);
+  check_some(samples);
+  Json document = subject_json(subject, samples);
+  if (options.per_step && !span.was_interrupted()) document["steps"] = step_times_json(subject, span);
+  if (span.was_interrupted()) document["interrupted"] = true;
   if (options.common.json) {
     print_json(document);
-    return 0;
+    return ended(span);
   }
-  if (options.per_step) print_steps(document["steps"]);
+  if (document.contains("steps")) print_steps(document["steps"]);
   print_latency(options.subject.path, document);
-  return 0;
+  return ended(span);
 }
 
 /// One run of each in turn, so that both see the same machine; ratio of each pair.
-int run_versus(const Options& options, const Runtime& runtime) {
+int run_versus(const Options& options, const Runtime& runtime, Interrupt& interrupt) {
   Subject a(options.subject, runtime);
   Subject::Request other = options.subject;
   other.path = options.versus;
   Subject b(other, runtime);
-  warm_up(a.stream(0), options.seconds);
-  warm_up(b.stream(0), options.seconds);
+  interrupt.finish_current();
+  const Span warm_span(options.seconds, interrupt);
+  warm_up(a.stream(0), warm_span);
+  warm_up(b.stream(0), warm_span);
   Samples first;
   Samples second;
   std::vector<double> ratios;
-  const Clock::time_point begin = Clock::now();
-  while (ratios.size() < kMinSamples || since_s(begin) < options.seconds) {
+  const Span span = warm_span.begun();
+  while (span.goes_on(ratios.size(), kMinSamples)) {
     const bool a_first = ratios.size() % 2 == 0;
     if (a_first) first.ms.push_back(run_ms(a.stream(0)));
     second.ms.push_back(run_ms(b.stream(0)));
     if (!a_first) first.ms.push_back(run_ms(a.stream(0)));
     ratios.push_back(first.ms.back() / second.ms.back());
   }
+  check_some(first);
   for (Samples* samples : {&first, &second}) {
     for (const double ms : samples->ms) samples->wall_s += ms / 1000;
   }
   const Median ratio = median_of(ratios);
-  const Json document{{"a", subject_json(a, first)},
-                      {"b", subject_json(b, second)},
-                      {"ratio", {{"median", ratio.value}, {"ci95", {ratio.low, ratio.high}}}}};
+  Json document{{"a", subject_json(a, first)},
+                {"b", subject_json(b, second)},
+                {"ratio", {{"median", ratio.value}, {"ci95", {ratio.low, ratio.high}}}}};
+  if (span.was_interrupted()) document["interrupted"] = true;
   if (options.common.json) {
     print_json(document);
-    return 0;
+    return ended(span);
   }
   print_latency(options.subject.path, document["a"]);
   print_latency(options.versus, document["b"]);
   fmt::print("time(a)/time(b): {:.4f} (95 %: {:.4f} .. {:.4f}); below 1, a is faster\n", ratio.value, ratio.low,
              ratio.high);
-  return 0;
+  return ended(span);
+}
+
+void check_files(const Options& options) {
+  CallFiles files;
+  files.reads("ENGINE", options.subject.path);
+  files.reads("--vs", options.versus);
+  add_files(files, options.subject.inputs);
+  add_files(files, options.subject.compile);
+  files.check();
+  if (!options.versus.empty() && !options.subject.compile.write_lockfile.empty())
+    refuse("--vs with --write-lockfile: two builds would write it; write it with strop build");
 }
 
 int run(const Options& options) {
+  check_files(options);
   const Runtime runtime = make_runtime(options.common);
   Interrupt interrupt(runtime);
   if (options.versus.empty()) return run_alone(options, runtime, interrupt);
   if (options.subject.streams != 1 || options.per_step)
     refuse("--vs times single runs in alternation: leave out --streams and --per-step");
-  return run_versus(options, runtime);
+  return run_versus(options, runtime, interrupt);
 }
 
 }  // namespace
@@ -202,14 +254,9 @@ void add_bench(CLI::App& app, Job& job) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("bench", "Time an engine or a model");
   command.add_option("ENGINE", options->subject.path, "Engine or ONNX file")->required();
-  command.add_option("--seconds", options->seconds, "How long to measure")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 86400.0));
-  command
-      .add_option("--streams", options->subject.streams,
-                  "Contexts that run at once, each in a thread with its share of the threads")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
+  add_number(command, "--seconds", options->seconds, {0.01, 86400.0}, "How long to measure");
+  add_number(command, "--streams", options->subject.streams, {1, 1024},
+             "Contexts that run at once, each in a thread with its share of the threads");
   command.add_option("--vs", options->versus, "Another engine or model, timed in alternation");
   command.add_flag("--per-step", options->per_step, "Also time every step by itself");
   add_inputs(command, options->subject.inputs, true);

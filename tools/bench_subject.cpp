@@ -6,9 +6,9 @@
 
 namespace strop::tool {
 
-Stream::Stream(const Engine& engine, const Tensors& inputs) : context_(or_fail(engine.context())) {
-  for (const auto& [name, tensor] : inputs) or_fail(context_.bind(name, tensor));
-  run();
+Stream::Stream(const Engine& engine, const Inputs& inputs) : context_(or_fail(engine.context())) {
+  for (const auto& [name, tensor] : inputs.tensors) or_fail(context_.bind(name, tensor));
+  or_fail_with(inputs, context_.run());
   const std::vector<PortInfo> ports = engine.outputs();
   std::vector<std::string> names;
   for (const PortInfo& port : ports) {

@@ -14,7 +14,7 @@ namespace strop::tool {
 class Stream {
  public:
   /// Binds the inputs, which must outlive the stream, runs once, and binds outputs of the sizes that came out.
-  Stream(const Engine& engine, const Tensors& inputs);
+  Stream(const Engine& engine, const Inputs& inputs);
   void run() { or_fail(context_.run()); }
   Context& context() { return context_; }
 
@@ -44,7 +44,7 @@ class Subject {
 
  private:
   Engine engine_;
-  Tensors inputs_;
+  Inputs inputs_;
   std::vector<Runtime> runtimes_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };

@@ -18,12 +18,14 @@ struct Options {
 };
 
 // Found out before the work rather than after it.
-void check_folder(const std::string& engine) {
-  const auto folder = std::filesystem::path(engine).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    throw Failure{
-        {ErrorCode::NotFound, fmt::format("cannot write '{}': there is no folder '{}'", engine, folder.string())}};
-  }
+void check_files(const Options& options) {
+  if (options.engine.empty()) refuse("--output: name a file");
+  CallFiles files;
+  files.reads("MODEL", options.model);
+  files.writes("--output", options.engine, kEngineFile);
+  add_files(files, options.compile);
+  files.check();
+  if (is_engine_file(options.model)) refuse("MODEL '{}' is an engine: there is nothing to build", options.model);
 }
 
 void print(const Options& options, const Json& document) {
@@ -35,7 +37,7 @@ void print(const Options& options, const Json& document) {
 
 int run(const Options& options) {
   using Clock = std::chrono::steady_clock;
-  check_folder(options.engine);
+  check_files(options);
   const Runtime runtime = make_runtime(options.common);
   const Interrupt interrupt(runtime);
   const Clock::time_point begin = Clock::now();

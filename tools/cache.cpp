@@ -15,6 +15,11 @@ struct Options {
 };
 
 int merge(const Options& options) {
+  if (options.output.empty()) refuse("--output: name a file");
+  CallFiles files;
+  for (const std::string& input : options.inputs) files.reads("FILE", input);
+  files.writes("--output", options.output, kTimingCache);
+  files.check();
   or_fail(merge_timing_caches(options.inputs, options.output));
   const Json merged = Json::parse(or_fail(timing_cache_json(options.output)));
   if (options.common.json) {

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,9 +17,10 @@ namespace strop::tool {
 
 using Json = nlohmann::ordered_json;
 
-/// A request that cannot be met; main prints it and ends with exit_code(error.code).
+/// A request that cannot be met; main prints it and ends with `status`, by default exit_code(error.code).
 struct Failure {
   Error error;
+  std::optional<int> status = {};
 };
 
 /// Wrong usage: exit code 2.

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "engine_source.h"
 #include "options.h"
 
 namespace strop::tool {
@@ -31,6 +32,8 @@ void print(const Json& document) {
 }
 
 int run(const Options& options) {
+  if (!options.engine.empty() && !is_engine_file(options.engine))
+    refuse("'{}' is not an engine: strop build makes them", options.engine);
   const Json document = Json::parse(or_fail(doctor_json(options.engine)));
   if (options.common.json) {
     print_json(document);

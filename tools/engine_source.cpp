@@ -7,11 +7,14 @@
 namespace strop::tool {
 
 bool is_engine_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   char magic[8] = {};
   if (!file || (!file.read(magic, sizeof magic) && errno != 0 && file.gcount() == 0)) {
-    throw Failure{{ErrorCode::NotFound, fmt::format("cannot read '{}': {}", path, std::strerror(errno))}};
+    const ErrorCode code = errno == EISDIR ? ErrorCode::InvalidArgument : ErrorCode::NotFound;
+    throw Failure{{code, fmt::format("cannot read '{}': {}", path, std::strerror(errno))}};
   }
+  if (file.gcount() == 0) refuse("'{}' is empty: neither an engine nor a model", path);
   return std::string_view(magic, sizeof magic) == "STROPENG";
 }
 
@@ -32,12 +35,8 @@ Engine compile(const std::string& model, const CompileFlags& flags, const Runtim
 
 Engine open_engine(const std::string& path, const CompileFlags& flags, const Runtime& runtime) {
   if (!is_engine_file(path)) return compile(path, flags, runtime);
-  if (asks_to_compile(flags)) {
-    refuse(
-        "'{}' is an engine: --device, --precision, --min-shapes, --opt-shapes, --max-shapes, --route, --outputs, "
-        "--target, --effort and --timing-cache are for models",
-        path);
-  }
+  const std::string given = given_for_models(flags);
+  if (!given.empty()) refuse("'{}' is an engine: leave out {}, which only building a model heeds", path, given);
   return or_fail(Engine::load(path, runtime));
 }
 

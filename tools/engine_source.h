@@ -7,7 +7,7 @@
 
 namespace strop::tool {
 
-/// Whether the file begins as an engine does. Failure: it cannot be read.
+/// Whether the file begins as an engine does. Failure: it cannot be read, or is empty.
 bool is_engine_file(const std::string& path);
 
 /// Compiles with a progress line.

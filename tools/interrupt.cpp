@@ -44,6 +44,10 @@ void Interrupt::wait() {
   for (int signal = 0; sigwait(&set, &signal) == 0;) {
     if (stop_) return;
     if (happened_.exchange(true)) _exit(exit_code(ErrorCode::Cancelled));
+    if (finish_) {
+      say("stopping after what is running now; once more to end at once");
+      continue;
+    }
     say("stopping; once more to end at once");
     const std::lock_guard lock(mutex_);
     for (Runtime& runtime : runtimes_) runtime.cancel();

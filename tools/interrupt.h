@@ -13,7 +13,7 @@ namespace strop::tool {
 /// Blocks SIGINT and SIGTERM in this thread and those it starts, so that only Interrupt sees them. Call first in main.
 void block_interrupts();
 
-/// While it lives, a signal cancels its runtimes.
+/// While it lives, a signal cancels its runtimes; after finish_current(), the caller looks at happened() instead.
 class Interrupt {
  public:
   explicit Interrupt(Runtime runtime);
@@ -21,6 +21,9 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
   void add(Runtime runtime);
+  /// From now on a signal cancels nothing: what is running ends, and what was done is kept.
+  void finish_current() { finish_ = true; }
+  bool happened() const { return happened_; }
 
  private:
   void wait();
@@ -29,6 +32,7 @@ class Interrupt {
   std::vector<Runtime> runtimes_;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> happened_ = false;
+  std::atomic<bool> finish_ = false;
   std::thread thread_;
 };
 

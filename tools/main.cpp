@@ -12,6 +12,35 @@ namespace strop::tool {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr int kNotThere = 3;  // the call is right: this build lacks it
+
+/// Commands of the contract that are not there yet.
+struct Planned {
+  const char* name;
+  const char* what;
+};
+constexpr Planned kPlanned[] = {{"tune", "search build routes"},
+                                {"bisect", "find the first step whose answer is wrong"},
+                                {"calibrate", "find activation ranges for int8"},
+                                {"exec", "the flags of trtexec"}};
+
+std::string planned_names(const std::string& but = "") {
+  std::string names;
+  for (const Planned& command : kPlanned) {
+    if (command.name != but) names += fmt::format("{}{}", names.empty() ? "" : ", ", command.name);
+  }
+  return names;
+}
+
+/// A command that nobody mistyped, and that this version cannot do.
+void check_planned(const std::string& word) {
+  for (const Planned& command : kPlanned) {
+    if (word != command.name) continue;
+    throw Failure{{ErrorCode::Unsupported, fmt::format("strop {} ({}) is not there yet in version {}; nor are {}",
+                                                       command.name, command.what, version(), planned_names(word))},
+                  kNotThere};
+  }
+}
 
 std::vector<std::string> command_names(CLI::App& app) {
   std::vector<std::string> names;
@@ -36,6 +65,7 @@ std::vector<std::string> option_names(CLI::App& command) {
 void check_words(CLI::App& app, std::span<const std::string> words, const std::string& path) {
   if (words.empty() || words[0].starts_with('-')) return;
   const std::vector<std::string> commands = command_names(app);
+  if (path == "strop") check_planned(words[0]);
   if (std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
     refuse("there is no command '{}'{} ({} --help lists them)", words[0], did_you_mean(words[0], commands), path);
   }
@@ -52,10 +82,10 @@ void check_words(CLI::App& app, std::span<const std::string> words, const std::s
   }
 }
 
-int report(const Error& error, bool json) {
+int report(const Error& error, bool json, std::optional<int> status = {}) {
   say(fmt::format("error: {}", error.message));
   if (json) print_json({{"error", {{"code", to_string(error.code)}, {"message", error.message}}}});
-  return exit_code(error.code);
+  return status.value_or(exit_code(error.code));
 }
 
 void add_commands(CLI::App& app, Job& job) {
@@ -74,6 +104,7 @@ int run(const std::vector<std::string>& words) {
   CLI::App app("Compiles ONNX models into fast, verified engines.", "strop");
   app.set_version_flag("--version", std::string("strop ") + version());
   app.require_subcommand(1);
+  app.footer("Not there yet: " + planned_names());
   Job job;
   add_commands(app, job);
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
@@ -90,7 +121,7 @@ int run(const std::vector<std::string>& words) {
     }
     return report({ErrorCode::InvalidArgument, wrong.what()}, json);
   } catch (const Failure& failure) {
-    return report(failure.error, json);
+    return report(failure.error, json, failure.status);
   } catch (const std::bad_alloc&) {
     return report({ErrorCode::OutOfMemory, "not enough memory"}, json);
   } catch (const std::exception& other) {

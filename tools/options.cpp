@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "numbers.h"
+
 namespace strop::tool {
 namespace {
 
@@ -111,8 +113,7 @@ std::map<std::string, ShapeProfile> parse_profiles(const CompileFlags& flags) {
 void add_common(CLI::App& command, CommonOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON document on stdout");
   command.add_flag("--verbose", options.verbose, "Say more on stderr");
-  command.add_option("--threads", options.threads, "Threads; 0: one per CPU this process may use")
-      ->check(CLI::Range(0, 1024));
+  add_number(command, "--threads", options.threads, {0, 1024}, "Threads; 0: one per CPU this process may use");
 }
 
 void add_shapes(CLI::App& command, std::vector<std::string>& shapes) {
@@ -132,44 +133,54 @@ void add_refused(CLI::App& command, const std::vector<std::string>& names) {
 }
 
 void add_compile(CLI::App& command, CompileFlags& flags) {
-  command.add_option("--device", flags.device, "cpu, cuda or cuda:N; by default cuda if usable, else cpu");
-  command.add_option("--precision", flags.precision, "fp32, tf32, fp16, bf16, int8, fp8 or mixed")
+  const auto only = [&flags](CLI::Option* option) {
+    flags.only_models.push_back(option);
+    return option;
+  };
+  only(command.add_option("--device", flags.device, "cpu, cuda or cuda:N; by default cuda if usable, else cpu"));
+  only(command.add_option("--precision", flags.precision, "fp32, tf32, fp16, bf16, int8, fp8 or mixed"))
       ->capture_default_str();
   add_shapes(command, flags.shapes);
-  command.add_option("--min-shapes", flags.min_shapes, "Smallest shapes, as --shapes")->allow_extra_args(false);
-  command.add_option("--opt-shapes", flags.opt_shapes, "Shapes to be fast at, as --shapes; by default the largest")
+  only(command.add_option("--min-shapes", flags.min_shapes, "Smallest shapes, as --shapes"))->allow_extra_args(false);
+  only(command.add_option("--opt-shapes", flags.opt_shapes,
+                          "Shapes to be fast at, and to run at where none are given, as --shapes; by default the "
+                          "largest"))
       ->allow_extra_args(false);
-  command.add_option("--max-shapes", flags.max_shapes, "Largest shapes, as --shapes")->allow_extra_args(false);
-  command.add_option("--route", flags.route, "\"knob=value …\" (strop knobs lists them)")->allow_extra_args(false);
-  command.add_option("--outputs", flags.outputs, "Tensors to return instead of the model's outputs: NAME,…")
+  only(command.add_option("--max-shapes", flags.max_shapes, "Largest shapes, as --shapes"))->allow_extra_args(false);
+  only(command.add_option("--route", flags.route, "\"knob=value …\" (strop knobs lists them)"))
+      ->allow_extra_args(false);
+  only(command.add_option("--outputs", flags.outputs, "Tensors to return instead of the model's outputs: NAME,…"))
       ->delimiter(',')
       ->allow_extra_args(false);
-  command
-      .add_option("--io", flags.io,
-                  "NAME:TYPE[:LAYOUT] or NAME:LAYOUT[,NAME:…]: an input or output of another type "
-                  "(fp16, bf16, int32, …) or layout (nhwc, ndhwc) than the model's")
+  only(command.add_option("--io", flags.io,
+                          "NAME:TYPE[:LAYOUT] or NAME:LAYOUT[,NAME:…]: an input or output of another type "
+                          "(fp16, bf16, int32, …) or layout (nhwc, ndhwc) than the model's"))
       ->allow_extra_args(false);
-  command
-      .add_option("--effort", flags.effort,
-                  "0 to 5: how long tactics are timed against each other; 0: not at all, by estimate")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 5));
-  command.add_option("--target", flags.target, "Instruction set; by default this machine's best");
-  command.add_option("--timing-cache", flags.timing_cache, "File that measured times are read from and added to");
-  command.add_flag("--timing-cache-only", flags.timing_cache_only, "Measure nothing; say what the cache lacks");
-  command.add_option("--lockfile", flags.lockfile, "Rebuild from this file, byte for byte");
-  command.add_option("--write-lockfile", flags.write_lockfile, "Write what rebuilding byte for byte needs");
-  command.add_option("--memory-limit", flags.memory_limit, "What building may use, for example 4GiB")
-      ->transform(CLI::AsSizeValue(false));
+  only(add_number(command, "--effort", flags.effort, {0, 5},
+                  "0 to 5: how long tactics are timed against each other; 0: not at all, by estimate"));
+  only(command.add_option("--target", flags.target, "Instruction set; by default this machine's best"));
+  only(command.add_option("--timing-cache", flags.timing_cache, "File that measured times are read from and added to"));
+  only(command.add_flag("--timing-cache-only", flags.timing_cache_only, "Measure nothing; say what the cache lacks"));
+  only(command.add_option("--lockfile", flags.lockfile, "Rebuild from this file, byte for byte"));
+  only(command.add_option("--write-lockfile", flags.write_lockfile, "Write what rebuilding byte for byte needs"));
+  only(command.add_option_function<std::string>(
+      "--memory-limit", [&flags](const std::string& text) { flags.memory_limit = parse_bytes("--memory-limit", text); },
+      "What building may use, for example 4GiB"));
   add_refused(command, {"--calibration"});
 }
 
-bool asks_to_compile(const CompileFlags& flags) {
-  const CompileFlags defaults;
-  return flags.device != defaults.device || flags.precision != defaults.precision || !flags.min_shapes.empty() ||
-         !flags.opt_shapes.empty() || !flags.max_shapes.empty() || !flags.route.empty() || !flags.outputs.empty() ||
-         !flags.io.empty() || !flags.target.empty() || flags.effort != defaults.effort || !flags.timing_cache.empty() ||
-         flags.timing_cache_only || flags.memory_limit != 0 || !flags.lockfile.empty() || !flags.write_lockfile.empty();
+std::string given_for_models(const CompileFlags& flags) {
+  std::string names;
+  for (const CLI::Option* option : flags.only_models) {
+    if (option->count() > 0) names += (names.empty() ? "--" : ", --") + option->get_lnames().front();
+  }
+  return names;
+}
+
+void add_files(CallFiles& files, const CompileFlags& flags) {
+  files.reads("--lockfile", flags.lockfile);
+  files.writes("--timing-cache", flags.timing_cache, kTimingCache);
+  files.writes("--write-lockfile", flags.write_lockfile, kLockfile);
 }
 
 BuildOptions build_options(const CompileFlags& flags) {
@@ -185,7 +196,7 @@ BuildOptions build_options(const CompileFlags& flags) {
   options.timing_cache = flags.timing_cache;
   options.timing_cache_only = flags.timing_cache_only;
   options.lockfile = flags.lockfile;
-  options.memory_limit_bytes = static_cast<int64_t>(flags.memory_limit);
+  options.memory_limit_bytes = flags.memory_limit;
   options.write_lockfile = flags.write_lockfile;
   return options;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "console.h"
+#include "files.h"
 #include "strop/strop.h"
 
 namespace strop::tool {
@@ -32,8 +33,9 @@ struct CompileFlags {
   std::string timing_cache;
   bool timing_cache_only = false;
   std::string lockfile;
-  uint64_t memory_limit = 0;
+  int64_t memory_limit = 0;
   std::string write_lockfile;
+  std::vector<const CLI::Option*> only_models;  ///< those of the options that only compiling heeds
 };
 void add_compile(CLI::App& command, CompileFlags& flags);
 /// Just --shapes.
@@ -42,8 +44,10 @@ void add_shapes(CLI::App& command, std::vector<std::string>& shapes);
 void add_refused(CLI::App& command, const std::vector<std::string>& names);
 
 BuildOptions build_options(const CompileFlags& flags);
-/// True if an option was given that only compiling heeds.
-bool asks_to_compile(const CompileFlags& flags);
+/// The options that were given and that only compiling heeds: "--route, --effort"; "" if there are none.
+std::string given_for_models(const CompileFlags& flags);
+/// The files that compiling reads and writes besides the model.
+void add_files(CallFiles& files, const CompileFlags& flags);
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 /// "NAME:1x3x224x224,NAME:…"; the last colon of each separates; "NAME:" is a scalar. `option` names it in errors.

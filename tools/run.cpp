@@ -33,17 +33,26 @@ std::string file_name(const std::string& tensor, std::set<std::string>& taken) {
   return unique + ".npy";
 }
 
-/// Writes one output if a folder was named, and describes it.
-Json describe_output(const Context& context, const PortInfo& port, const Options& options,
-                     std::set<std::string>& taken) {
+/// Where each output is written, in the engine's order; "" for those that no file holds, and without a folder.
+std::vector<std::string> output_files(const Options& options, const Engine& engine) {
+  std::vector<std::string> files;
+  std::set<std::string> taken;
+  for (const PortInfo& port : engine.outputs()) {
+    const bool is_written = port.kind == "tensor" && !options.folder.empty();
+    files.push_back(is_written ? (std::filesystem::path(options.folder) / file_name(port.name, taken)).string() : "");
+  }
+  return files;
+}
+
+/// Writes one output if there is a file for it, and describes it.
+Json describe_output(const Context& context, const PortInfo& port, const std::string& file) {
   if (port.kind != "tensor") {
     say_formatted("warning: output '{}' is a {}, which no file format here holds", port.name, port.kind);
     return {{"name", port.name}, {"kind", port.kind}};
   }
   const TensorView tensor = or_fail(context.output(port.name));
   Json json{{"name", port.name}, {"dtype", std::string(to_string(tensor.dtype))}, {"shape", tensor.shape}};
-  if (options.folder.empty()) return json;
-  const std::string file = (std::filesystem::path(options.folder) / file_name(port.name, taken)).string();
+  if (file.empty()) return json;
   or_fail(save_npy(file, tensor));
   json["file"] = file;
   return json;
@@ -66,25 +75,42 @@ void print(const Options& options, const Json& document) {
   fmt::print("{:.3f} ms on {}\n", document["time_ms"].get<double>(), document["device"].get<std::string>());
 }
 
+/// All that the call reads, and what it writes besides the outputs.
+CallFiles files_of(const Options& options) {
+  CallFiles files;
+  files.reads("ENGINE", options.engine);
+  add_files(files, options.inputs);
+  add_files(files, options.compile);
+  files.makes_folder("--output-dir", options.folder);
+  return files;
+}
+
 int run(const Options& options) {
   using Clock = std::chrono::steady_clock;
+  CallFiles files = files_of(options);
+  files.check();
   const Runtime runtime = make_runtime(options.common);
   const Interrupt interrupt(runtime);
   const Engine engine = open_engine(options.engine, options.compile, runtime);
+  const std::vector<std::string> outputs = output_files(options, engine);
+  if (std::filesystem::is_directory(options.folder)) {
+    for (const std::string& output : outputs) files.writes("output", output);
+    files.check();
+  }
   Tensors given = read_one_set(options.inputs, engine.inputs());
-  const Tensors inputs =
+  const Inputs inputs =
       complete_inputs(engine, std::move(given), parse_shapes("--shapes", options.compile.shapes), options.inputs.seed);
   Context context = or_fail(engine.context());
-  for (const auto& [name, tensor] : inputs) or_fail(context.bind(name, tensor));
+  for (const auto& [name, tensor] : inputs.tensors) or_fail(context.bind(name, tensor));
   const Clock::time_point begin = Clock::now();
-  or_fail(context.run());
+  or_fail_with(inputs, context.run());
   const std::chrono::duration<double, std::milli> taken = Clock::now() - begin;
   if (!options.folder.empty()) make_folder(options.folder);
   Json document{{"device", engine.device()}, {"plan_digest", engine.plan_digest()}, {"time_ms", taken.count()}};
-  std::set<std::string> taken_names;
   document["outputs"] = Json::array();
-  for (const PortInfo& port : engine.outputs())
-    document["outputs"].push_back(describe_output(context, port, options, taken_names));
+  const std::vector<PortInfo> ports = engine.outputs();
+  for (size_t i = 0; i < ports.size(); ++i)
+    document["outputs"].push_back(describe_output(context, ports[i], outputs[i]));
   print(options, document);
   return 0;
 }

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "numbers.h"
+
 namespace strop::tool {
 namespace {
 
@@ -48,6 +50,13 @@ std::optional<size_t> position_of(const std::string& stem) {
   return std::stoul(digits);
 }
 
+/// The FILE of NAME=FILE; the last '=' separates.
+std::pair<std::string, std::string> split_spec(const std::string& spec) {
+  const size_t equals = spec.rfind('=');
+  if (equals == std::string::npos || equals == 0) refuse("--input {}: write NAME=FILE", spec);
+  return {spec.substr(0, equals), spec.substr(equals + 1)};
+}
+
 /// One file of a set: many arrays, or one whose name is the file's.
 void read_into(Tensors& set, const fs::path& file, const std::vector<PortInfo>& ports, bool is_whole_set) {
   const std::string where = file.string();
@@ -88,13 +97,17 @@ std::optional<uint64_t> number_of(const fs::path& path) {
   return std::stoul(stem);
 }
 
+bool is_ranged(const PortInfo& port) { return !port.profile.min.empty(); }
+
 bool is_open(const PortInfo& port) {
   const auto is_open_dim = [](const std::string& dim) { return !std::all_of(dim.begin(), dim.end(), ::isdigit); };
   return !port.known_rank || std::any_of(port.shape.begin(), port.shape.end(), is_open_dim);
 }
 
 HostTensor random_input(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed, bool was_asked_for) {
-  const char* hint = is_open(port) && !was_asked_for ? " (--shapes sets its open dimensions)" : "";
+  const char* hint = !is_open(port) || was_asked_for ? ""
+                     : is_ranged(port)               ? " (the optimum it was built for; --shapes sets others)"
+                                                     : " (--shapes sets its open dimensions)";
   say_formatted("input '{}': random values, {} {}, seed {}{}", port.name, to_string(port.dtype), shape_text(shape),
                 seed, hint);
   return random_tensor(port.dtype, shape, seed);
@@ -102,13 +115,15 @@ HostTensor random_input(const PortInfo& port, const std::vector<int64_t>& shape,
 
 }  // namespace
 
+bool needs_guess(const PortInfo& port) { return is_open(port) && !is_ranged(port); }
+
 void add_inputs(CLI::App& command, InputOptions& options, bool files) {
   if (files)
     command.add_option("--input", options.files, "NAME=FILE (.npy, .npz or .pb); repeat for each input")
         ->allow_extra_args(false);
   command.add_option("--inputs", options.folder,
                      "Folder with numbered sets: 0.npz, or folders 0/ with one file per input");
-  command.add_option("--seed", options.seed, "Seed of random inputs")->capture_default_str();
+  add_number(command, "--seed", options.seed, {0, UINT64_MAX}, "Seed of random inputs");
 }
 
 std::vector<Tensors> read_folder(const std::string& folder, const std::vector<PortInfo>& ports, std::string_view role) {
@@ -139,19 +154,18 @@ std::vector<Tensors> read_folder(const std::string& folder, const std::vector<Po
 Tensors read_files(const std::vector<std::string>& specs, const std::vector<PortInfo>& ports) {
   Tensors set;
   for (const std::string& spec : specs) {
-    const size_t equals = spec.rfind('=');
-    if (equals == std::string::npos || equals == 0) refuse("--input {}: write NAME=FILE", spec);
-    const PortInfo& port = find_port(ports, spec.substr(0, equals), "--input " + spec);
-    add(set, port, or_fail(load_tensor(spec.substr(equals + 1))), "--input " + spec);
+    const auto [name, file] = split_spec(spec);
+    const PortInfo& port = find_port(ports, name, "--input " + spec);
+    add(set, port, or_fail(load_tensor(file)), "--input " + spec);
   }
   return set;
 }
 
-Tensors complete_inputs(const Engine& engine, Tensors given, const Shapes& shapes, uint64_t seed) {
+Inputs complete_inputs(const Engine& engine, Tensors given, const Shapes& shapes, uint64_t seed) {
   const std::vector<PortInfo> ports = engine.inputs();
   const bool complete =
       std::all_of(ports.begin(), ports.end(), [&](const PortInfo& port) { return given.contains(port.name); });
-  if (complete && shapes.empty()) return given;
+  if (complete && shapes.empty()) return {std::move(given), false};
   Shapes known = shapes;
   for (const auto& [name, tensor] : given) {
     if (shapes.contains(name) && shapes.at(name) != tensor.shape()) {
@@ -161,11 +175,27 @@ Tensors complete_inputs(const Engine& engine, Tensors given, const Shapes& shape
     known[name] = tensor.shape();
   }
   const Shapes all = or_fail(engine.input_shapes(known));
+  bool guessed = false;
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (!given.contains(ports[i].name))
-      given[ports[i].name] = random_input(ports[i], all.at(ports[i].name), seed + i, shapes.contains(ports[i].name));
+    const PortInfo& port = ports[i];
+    if (given.contains(port.name)) continue;
+    const bool was_asked_for = shapes.contains(port.name);
+    given[port.name] = random_input(port, all.at(port.name), seed + i, was_asked_for);
+    guessed |= needs_guess(port) && !was_asked_for;
   }
-  return given;
+  return {std::move(given), guessed};
+}
+
+void add_files(CallFiles& files, const InputOptions& options) {
+  for (const std::string& spec : options.files) files.reads("--input", split_spec(spec).second);
+  if (options.folder.empty()) return;
+  for (const fs::path& entry : sorted_entries(options.folder)) {
+    if (!number_of(entry)) continue;
+    const bool is_folder = fs::is_directory(entry);
+    for (const fs::path& file : is_folder ? sorted_entries(entry.string()) : std::vector<fs::path>{entry}) {
+      if (is_tensor_file(file)) files.reads("--inputs", file.string());
+    }
+  }
 }
 
 Tensors read_one_set(const InputOptions& options, const std::vector<PortInfo>& ports) {

@@ -120,9 +120,9 @@ class STROP_API Allocator {
 
 struct RuntimeOptions {
   int threads = 0;  ///< kernels' workers, the calling thread included; 0: one per CPU this process may use
-  std::function<void(LogLevel, std::string_view)> log;  ///< empty: warnings and errors go to stderr
-  std::shared_ptr<ThreadPool> thread_pool;              ///< instead of Strop's own; `threads` does not matter then
-  std::shared_ptr<Allocator> allocator;                 ///< null: the system's memory
+  std::function<void(LogLevel, std::string_view)> log = {};  ///< empty: warnings and errors go to stderr
+  std::shared_ptr<ThreadPool> thread_pool = {};              ///< instead of Strop's own; `threads` does not matter then
+  std::shared_ptr<Allocator> allocator = {};                 ///< null: the system's memory
 };
 
 /// Owns the threads and the log. Cheap to copy (shared). Engines and contexts keep theirs alive.
@@ -156,9 +156,9 @@ struct Device {
 enum class Precision : uint8_t { Fp32, Tf32, Fp16, Bf16, Int8, Fp8, Mixed };
 
 /// Minimum, optimum and maximum shape of one input; equal ones fix it. An empty list leaves the model's own dimension
-/// open.
+/// open. The optimum is what steps are measured at, and what an open dimension is taken as where nobody gives a shape.
 struct ShapeProfile {
-  std::vector<int64_t> min, opt, max;
+  std::vector<int64_t> min = {}, opt = {}, max = {};
 };
 
 /// How an input or output of an engine differs from the model's. Conversions are those of ONNX's Cast and Transpose and
@@ -172,41 +172,50 @@ struct PortFormat {
 
 /// Where a build is: for progress displays.
 struct Progress {
-  std::string_view stage;  ///< "import", "passes", "select", "measure", "write"
-  std::string_view item;   ///< the pass or node
+  std::string_view stage = {};  ///< "import", "passes", "select", "measure", "write"
+  std::string_view item = {};   ///< the pass or node
   int64_t done = 0;
   int64_t total = 0;  ///< 0: not known
 };
 
 struct BuildOptions {
-  Device device;  ///< Auto: CUDA if usable, else CPU
+  Device device = {};  ///< Auto: CUDA if usable, else CPU
   Precision precision = Precision::Fp32;
-  std::map<std::string, ShapeProfile> shapes;  ///< by input name; of the engine's inputs, as `io` makes them
-  std::map<std::string, PortFormat> io;        ///< by name of an input or output
-  std::string route;                           ///< "knob=value …"
+  std::map<std::string, ShapeProfile> shapes = {};  ///< by input name; of the engine's inputs, as `io` makes them
+  std::map<std::string, PortFormat> io = {};        ///< by name of an input or output
+  std::string route = {};                           ///< "knob=value …"
   /// 0..5: how long tactics are timed against each other; 0 chooses by estimate and measures nothing.
   int effort = 3;
-  std::string timing_cache;        ///< a file: measured times are read from it and added to it; "": none
+  std::string timing_cache = {};   ///< a file: measured times are read from it and added to it; "": none
   bool timing_cache_only = false;  ///< measure nothing; an error says which times the cache lacks
   /// A lockfile to rebuild from, byte for byte: it decides shapes, io, outputs, route and times, and the build fails if
   /// the model is another one or the engine comes out differently. "": none.
-  std::string lockfile;
-  std::string write_lockfile;        ///< where to write the lockfile of this build; "": nowhere
-  std::vector<std::string> outputs;  ///< tensors to return instead of the model's outputs; any intermediate
-  std::string target;                ///< another instruction set or GPU than this machine's; "" for this one
+  std::string lockfile = {};
+  std::string write_lockfile = {};        ///< where to write the lockfile of this build; "": nowhere
+  std::vector<std::string> outputs = {};  ///< tensors to return instead of the model's outputs; any intermediate
+  std::string target = {};                ///< another instruction set or GPU than this machine's; "" for this one
   /// What the process's resident memory (without mapped files) may grow to while building; 0: any. Tactics whose
   /// measuring needs more are chosen by estimate; weights that do not fit are an error that names the node.
   int64_t memory_limit_bytes = 0;
-  std::function<void(const Progress&)> progress;
+  std::function<void(const Progress&)> progress = {};
+
+  /// Options that measure nothing (effort 0), for builds that have to be quick rather than their engines.
+  static BuildOptions by_estimate() {
+    BuildOptions options;
+    options.effort = 0;
+    return options;
+  }
 };
 
 /// One input or output of an engine.
 struct PortInfo {
-  std::string name;
-  std::string kind = "tensor";     ///< "tensor", "sequence", "optional"
-  DType dtype = DType::Undefined;  ///< of the tensor or the innermost element
-  std::vector<std::string> shape;  ///< "3", "batch", "2*seq + 1"; empty with known_rank false
+  std::string name = {};
+  std::string kind = "tensor";          ///< "tensor", "sequence", "optional"
+  DType dtype = DType::Undefined;       ///< of the tensor or the innermost element
+  std::vector<std::string> shape = {};  ///< "3", "batch", "2*seq + 1"; empty with known_rank false
   bool known_rank = true;
+  /// Of an input that was built for a range of shapes: its limits (INT64_MAX: none) and optimum. Else empty lists.
+  ShapeProfile profile = {};
 };
 
 struct MemoryInfo {
@@ -225,16 +234,16 @@ struct ContextOptions {
   /// writes it, on the thread that runs. The memory stays the caller's: byte_size(dtype, elements) bytes, aligned to
   /// the element, no part of an input or another output, valid until the next run. Null: there is none; run ends with
   /// OutOfMemory. Not asked for strings, sequences and optionals. Empty: outputs come from the runtime's allocator.
-  std::function<void*(std::string_view name, DType dtype, const std::vector<int64_t>& shape)> allocate_output;
+  std::function<void*(std::string_view name, DType dtype, const std::vector<int64_t>& shape)> allocate_output = {};
 };
 
 struct LoadOptions {
   /// Ed25519 public key (32 bytes): the engine must carry a signature by it. Empty: signatures are not looked at.
-  std::string required_key;
+  std::string required_key = {};
 };
 
 struct SaveOptions {
-  std::string signing_key;  ///< Ed25519 private key (32 bytes); empty: unsigned
+  std::string signing_key = {};  ///< Ed25519 private key (32 bytes); empty: unsigned
 };
 
 /// A compiled model. Immutable, cheap to copy (shared), usable from several threads.
@@ -255,7 +264,8 @@ class STROP_API Engine {
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;
   /// Concrete shapes of all inputs, by name: the given ones, what follows from them for dimensions of the same name,
-  /// and 1 for dimensions that stay open. Error: an input of unknown rank that is not given, or no tensor.
+  /// and for dimensions that stay open the profile's optimum, without one the size nearest 1 that the engine was built
+  /// for. Error: an input of unknown rank that is not given, or no tensor.
   Result<std::map<std::string, std::vector<int64_t>>> input_shapes(
       const std::map<std::string, std::vector<int64_t>>& given = {}) const;
   /// The same engine, plan and weights shared, with its contexts on the threads of another runtime.
@@ -264,7 +274,7 @@ class STROP_API Engine {
   std::string plan_digest() const;  ///< hex; covers what runs: steps, kernels, weights
   std::string file_digest() const;  ///< hex; covers everything
   /// Steps, tactics, reasons, memory, source nodes: the document that `strop inspect --json` prints. Memory figures are
-  /// for the given input shapes, or for the model's own with unknown dimensions as 1.
+  /// for the given input shapes, those that are not given as input_shapes() has them.
   Result<std::string> inspect_json(const std::map<std::string, std::vector<int64_t>>& shapes = {}) const;
 
   struct Impl;
@@ -354,9 +364,9 @@ class STROP_API Context {
 
 /// How two tensors differ. Norms are of the difference; rel_l2 is its l2 over the reference's (0 if both are 0).
 struct OutputError {
-  std::string name;
+  std::string name = {};
   DType dtype = DType::Undefined;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape = {};
   int64_t l0 = 0;  ///< elements that differ
   double l1 = 0;   ///< mean absolute difference
   double l2 = 0;
@@ -371,21 +381,28 @@ STROP_API OutputError compare(const TensorView& actual, const TensorView& refere
 
 enum class Metric : uint8_t { L0, L1, L2, Linf, RelL2, Cos };
 
+/// What a metric allows where nobody says otherwise. RelL2: 1e-4. Cos: 0.999999995, the cosine that a relative error of
+/// 1e-4 leaves. L0: 0, all elements equal. L1 1e-4, Linf 1e-3 and L2 1e-2 are absolute: they mean about as much for
+/// outputs of magnitude 1, L2 of ten thousand elements; give limits that fit other outputs.
+STROP_API double default_limit(Metric metric);
+
 struct VerifyOptions {
   Metric metric = Metric::RelL2;
-  double limit = 1e-4;  ///< at most; for Cos: at least
+  /// At most, from 0; for Cos at least, from -1 to 1. Empty: default_limit(metric).
+  std::optional<double> limit = {};
   uint64_t seed = 0;
-  std::map<std::string, std::vector<int64_t>> shapes;  ///< of the random inputs; unnamed dynamic dimensions become 1
+  /// Of the random inputs; dimensions that stay open as in Engine::input_shapes.
+  std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Pairs to check: one map of inputs each. Empty: one seeded random pair.
-  std::vector<std::map<std::string, HostTensor>> inputs;
+  std::vector<std::map<std::string, HostTensor>> inputs = {};
   /// Expected outputs per pair, instead of the reference interpreter's.
-  std::vector<std::map<std::string, HostTensor>> references;
+  std::vector<std::map<std::string, HostTensor>> references = {};
 };
 
 struct VerifyReport {
   bool pass = false;
   int64_t pairs = 0;
-  std::vector<OutputError> outputs;  ///< the worst pair for each output
+  std::vector<OutputError> outputs = {};  ///< the worst pair for each output
 };
 
 /// Runs the engine and compares with the reference interpreter on the model (or with options.references).
@@ -394,21 +411,23 @@ STROP_API Result<VerifyReport> verify(const Engine& engine, const Model& model, 
 enum class CaseResult : uint8_t { Passed, Failed, Unsupported, Skipped };
 
 struct ConformanceCase {
-  std::string name;
+  std::string name = {};
   CaseResult result = CaseResult::Failed;
-  std::string reason;
+  std::string reason = {};
 };
 
 struct ConformanceOptions {
-  BuildOptions build = {.effort = 0};
+  BuildOptions build = BuildOptions::by_estimate();
   double rtol = 1e-3;
   double atol = 1e-7;
-  std::string filter;  ///< only cases whose name contains it
-  std::function<void(const ConformanceCase&)> on_case;
+  std::string filter = {};                                   ///< only cases whose name contains it
+  std::function<void(const ConformanceCase&)> on_case = {};  ///< after each; may cancel the runtime
 };
 
 /// Runs a folder of ONNX backend tests: each folder NAME/model.onnx with NAME/test_data_set_*/{input,output}_K.pb, or
-/// flat files light_NAME.onnx with light_NAME_output_K.pb. Unsupported is decided before any input is read.
+/// flat files light_NAME.onnx with light_NAME_output_K.pb. Unsupported is decided before any input is read. Build
+/// options that cannot be met are an error before the first case. A cancelled runtime ends it with Cancelled: on_case
+/// has seen the cases that were done.
 STROP_API Result<std::vector<ConformanceCase>> run_conformance(const std::string& folder,
                                                                const ConformanceOptions& options = {},
                                                                const Runtime& runtime = Runtime());
@@ -424,8 +443,8 @@ STROP_API Result<void> merge_timing_caches(const std::vector<std::string>& input
 STROP_API Result<std::string> timing_cache_json(const std::string& path);
 
 struct KnobDescription {
-  std::string name, help, default_value, effect, when;
-  std::vector<std::string> values;
+  std::string name = {}, help = {}, default_value = {}, effect = {}, when = {};
+  std::vector<std::string> values = {};
 };
 STROP_API std::vector<KnobDescription> knobs();
 
@@ -433,7 +452,8 @@ STROP_API std::vector<KnobDescription> knobs();
 STROP_API Result<std::string> inspect_model_json(const Model& model, const BuildOptions& options = {},
                                                  const Runtime& runtime = Runtime());
 
-/// What this machine offers, and with an engine file whether it still fits: a JSON document.
+/// What this machine offers, and with an engine file whether it still fits: a JSON document. Errors: the file cannot be
+/// read.
 STROP_API Result<std::string> doctor_json(const std::string& engine_path = "");
 
 }  // namespace strop

@@ -1,5 +1,5 @@
 /*
- * Strop's C API: strop.h for other languages, and for those who need a stable ABI. C11; no C++ types.
+ * Strop's C API: strop.h for other languages, and for those who need a stable ABI. C99; no C++ types.
  *
  *   strop_engine* engine = NULL;
  *   strop_context* context = NULL;
@@ -383,16 +383,19 @@ enum {
   STROP_METRIC_COS = 5
 };
 
+/* The metric's own limit: that of default_limit in strop.h. */
+#define STROP_DEFAULT_LIMIT (-2.0)
+
 typedef struct strop_verify_options {
   size_t size;
   strop_metric metric;
-  double limit; /* at most; for STROP_METRIC_COS at least */
+  double limit; /* at most, from 0; for STROP_METRIC_COS at least, from -1 to 1; or STROP_DEFAULT_LIMIT */
   uint64_t seed;
   const strop_shape* shapes; /* `opt` counts; of random inputs */
   size_t shape_count;
 } strop_verify_options;
 #define STROP_VERIFY_OPTIONS_INIT \
-  { sizeof(strop_verify_options), STROP_METRIC_REL_L2, 1e-4, 0, NULL, 0 }
+  { sizeof(strop_verify_options), STROP_METRIC_REL_L2, STROP_DEFAULT_LIMIT, 0, NULL, 0 }
 
 /* Runs the engine on seeded random inputs and compares with the reference interpreter on the model. `pass`: 1 within
  * the limit, 0 beyond. `report` may be null; otherwise a JSON document:

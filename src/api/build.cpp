@@ -7,9 +7,9 @@
 #include "kernels/cpu_target.h"
 
 namespace strop {
-namespace {
+namespace api {
 
-Result<void> check_device(const BuildOptions& options, Log& log) {
+Result<void> check_environment(const BuildOptions& options, Log& log) {
   if (options.device.kind == DeviceKind::Cuda) {
     return error(ErrorCode::Device, "this build of Strop has no CUDA backend: use the CPU");
   }
@@ -31,6 +31,10 @@ Result<void> check_device(const BuildOptions& options, Log& log) {
   return {};
 }
 
+}  // namespace api
+
+namespace {
+
 // Equal min and max fix a dimension; different ones name the range of its symbol.
 Result<void> apply_profile(const std::string& input, const ShapeProfile& profile, compiler::CompileOptions& options) {
   const auto& low = profile.min.empty() ? profile.opt : profile.min;
@@ -39,11 +43,20 @@ Result<void> apply_profile(const std::string& input, const ShapeProfile& profile
     return error(ErrorCode::InvalidArgument, "input '{}': the minimum shape has {} dimensions and the maximum {}",
                  input, low.size(), high.size());
   }
+  const auto& opt = profile.opt.empty() ? high : profile.opt;
+  if (opt.size() != high.size()) {
+    return error(ErrorCode::InvalidArgument, "input '{}': the optimum shape has {} dimensions and the maximum {}",
+                 input, opt.size(), high.size());
+  }
   std::vector<int64_t> fixed;
   for (size_t axis = 0; axis < low.size(); ++axis) {
     if (low[axis] < 0 || low[axis] > high[axis]) {
       return error(ErrorCode::InvalidArgument, "input '{}': dimension {} has minimum {} and maximum {}", input, axis,
                    low[axis], high[axis]);
+    }
+    if (opt[axis] < low[axis] || opt[axis] > high[axis]) {
+      return error(ErrorCode::InvalidArgument, "input '{}': dimension {} has optimum {}, outside {}..{}", input, axis,
+                   opt[axis], low[axis], high[axis]);
     }
     fixed.push_back(low[axis] == high[axis] ? low[axis] : -1);
   }
@@ -148,7 +161,7 @@ Result<Engine> build_engine(const Model& model, const BuildOptions& options, con
 
 Result<Engine> build(const Model& model, const BuildOptions& options, const Runtime& runtime) {
   return api::guarded([&]() -> Result<Engine> {
-    STROP_TRY(check_device(options, *runtime.impl()->log));
+    STROP_TRY(api::check_environment(options, *runtime.impl()->log));
     if (options.lockfile.empty()) return build_engine(model, options, nullptr, runtime);
     STROP_ASSIGN(const api::Lockfile lock, api::read_lockfile(options.lockfile));
     STROP_ASSIGN(const BuildOptions locked, api::locked_options(lock, options.lockfile, options));

@@ -118,7 +118,7 @@ Result<strop::VerifyOptions> read_verify_options(const strop_verify_options* opt
     return strop::error(ErrorCode::InvalidArgument, "{} is no metric", given.metric);
   strop::VerifyOptions result;
   result.metric = static_cast<strop::Metric>(given.metric);
-  result.limit = given.limit;
+  if (given.limit != STROP_DEFAULT_LIMIT) result.limit = given.limit;
   result.seed = given.seed;
   STROP_ASSIGN(const Profiles profiles, read_shapes(given.shapes, given.shape_count));
   for (const auto& [name, profile] : profiles) result.shapes[name] = profile.opt;

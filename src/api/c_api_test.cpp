@@ -186,9 +186,13 @@ TEST_F(CApi, VerifiesAndInspects) {
       << report;
   strop_string_free(report);
   strop_verify_options options = STROP_VERIFY_OPTIONS_INIT;
-  options.limit = -1;  // no error is below that
+  options.metric = STROP_METRIC_COS;
+  options.limit = 1;  // no answer is nearer than equal
   ASSERT_EQ(strop_verify(engine.get(), &source, &options, &pass, nullptr, &error), STROP_OK) << error.message;
-  EXPECT_EQ(pass, 0);
+  EXPECT_EQ(pass, 1);
+  options.limit = -3;
+  EXPECT_EQ(strop_verify(engine.get(), &source, &options, &pass, nullptr, &error), STROP_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "a limit of -3 for the cosine: write a number from -1 to 1");
   for (const auto ask : {+[](char** text) { return strop_knobs_json(text, nullptr); },
                          +[](char** text) { return strop_doctor_json(nullptr, text, nullptr); }}) {
     char* text = nullptr;

@@ -7,6 +7,10 @@
 
 namespace strop::api {
 
+/// What cannot be met whatever the model: a device or precision that is not there, numbers out of range. Says aloud
+/// which device was chosen.
+Result<void> check_environment(const BuildOptions& options, Log& log);
+
 /// Shapes, outputs, route and progress; the ranges of dynamic shapes are added once the model is imported.
 Result<compiler::CompileOptions> compile_options(const BuildOptions& options);
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "api/compile_options.h"
 #include "api/impl.h"
 #include "api/value_files.h"
 #include "tensor/convert.h"
@@ -189,11 +190,12 @@ class CaseRunner {
     return {files_.name, result, std::move(reason)};
   }
 
-  Result<std::vector<Value>> read_inputs(const plan::Block& block, const std::string& data) const {
+  Result<std::vector<Value>> read_inputs(const Engine::Impl& engine, const std::string& data) const {
+    const plan::Block& block = engine.image.plan->blocks[0];
     std::vector<Value> values;
     std::vector<Type> types;
     if (files_.makes_inputs) {
-      STROP_ASSIGN(types, api::input_types(block, {}, 1));
+      STROP_ASSIGN(types, api::input_types(engine.image, {}));
     }
     for (size_t i = 0; i < block.inputs.size(); ++i) {
       const plan::PortDesc& port = block.inputs[i];
@@ -220,7 +222,7 @@ class CaseRunner {
   /// "" or what is wrong.
   Result<std::string> run_data_set(const Engine::Impl& engine, const std::string& data) const {
     const plan::Block& block = engine.image.plan->blocks[0];
-    STROP_ASSIGN(const std::vector<Value> inputs, read_inputs(block, data));
+    STROP_ASSIGN(const std::vector<Value> inputs, read_inputs(engine, data));
     runtime::Executor executor(engine.program, runtime_.impl()->threads, {1, runtime_.impl()->cancel});
     std::vector<Value> outputs(block.outputs.size());
     STROP_TRY(executor.run(inputs, outputs));
@@ -246,11 +248,17 @@ class CaseRunner {
 Result<std::vector<ConformanceCase>> run_conformance(const std::string& folder, const ConformanceOptions& options,
                                                      const Runtime& runtime) {
   STROP_ASSIGN(const std::vector<CaseFiles> cases, api::guarded([&] { return find_cases(folder); }));
+  STROP_TRY(api::check_environment(options.build, *runtime.impl()->log));
+  for (const double tolerance : {options.rtol, options.atol}) {
+    if (!std::isfinite(tolerance) || tolerance < 0)
+      return error(ErrorCode::InvalidArgument, "a tolerance of {} makes no sense: write a number from 0", tolerance);
+  }
   std::vector<ConformanceCase> results;
   for (const CaseFiles& files : cases) {
     if (files.name.find(options.filter) == std::string::npos) continue;
     STROP_TRY(runtime.impl()->cancel.check());
     auto result = api::guarded([&]() -> Result<ConformanceCase> { return CaseRunner(files, options, runtime).run(); });
+    STROP_TRY(runtime.impl()->cancel.check());  // it failed, if it did, for that reason
     results.push_back(result.ok() ? std::move(*result)
                                   : ConformanceCase{files.name, CaseResult::Failed, result.error().message});
     if (options.on_case) options.on_case(results.back());

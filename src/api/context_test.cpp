@@ -1,4 +1,5 @@
 // Binding, strided tensors, the caller's memory and threads.
+#include <cmath>
 #include <mutex>
 #include <thread>
 
@@ -356,6 +357,43 @@ TEST(Io, PortsHaveTheTypeAndTheLayoutAskedFor) {
   context.run().value();
   EXPECT_EQ(y, std::vector<double>(x.begin(), x.end()));
   EXPECT_NE(must(engine.inspect_json()).find("\"io\":{\"x\":\"u8:nhwc\",\"y\":\"f64:nhwc\"}"), std::string::npos);
+}
+
+TEST(Shapes, OpenDimensionsAreTheOptimum) {
+  BuildOptions options;
+  options.device = Device::cpu();
+  options.shapes["x"] = {.min = {2, 4}, .opt = {5, 4}, .max = {8, 4}};
+  const Model model = two_outputs();
+  const Engine engine = must(build(model, options, Runtime({.threads = 1})));
+  const std::string path = ::testing::TempDir() + "optimum.strop";
+  engine.save(path).value();
+  for (const Engine& one : {engine, must(Engine::load(path, Runtime({.threads = 1})))}) {
+    EXPECT_EQ(must(one.input_shapes()).at("x"), (std::vector<int64_t>{5, 4}));
+    EXPECT_EQ(must(one.input_shapes({{"x", {3, 4}}})).at("x"), (std::vector<int64_t>{3, 4}));
+    const ShapeProfile profile = one.inputs()[0].profile;
+    EXPECT_EQ(profile.min, (std::vector<int64_t>{2, 4}));
+    EXPECT_EQ(profile.opt, (std::vector<int64_t>{5, 4}));
+    EXPECT_EQ(profile.max, (std::vector<int64_t>{8, 4}));
+    EXPECT_EQ(must(verify(one, model)).outputs[0].shape, (std::vector<int64_t>{5, 4}));
+    EXPECT_EQ(message_of(one.input_shapes({{"x", {int64_t{1} << 40, 4}}})),
+              "input 'x': [1099511627776, 4] is no shape: sizes are from 0, at most 2^40 elements");
+  }
+  // Without an optimum, the size nearest 1.
+  options.shapes["x"].opt.clear();
+  EXPECT_EQ(must(must(build(model, options, Runtime({.threads = 1}))).input_shapes()).at("x"),
+            (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(must(engine_of(model).input_shapes()).at("x"), (std::vector<int64_t>{1, 4}));
+  EXPECT_TRUE(engine_of(model).inputs()[0].profile.min.empty());
+}
+
+TEST(Verify, LimitsThatMakeNoSenseAreRefused) {
+  const Model model = two_outputs();
+  const Engine engine = engine_of(model);
+  for (const double limit : {-1e-9, std::nan(""), HUGE_VAL})
+    EXPECT_FALSE(verify(engine, model, {.metric = Metric::Linf, .limit = limit}).ok()) << limit;
+  EXPECT_FALSE(verify(engine, model, {.metric = Metric::Cos, .limit = 1.001}).ok());
+  EXPECT_TRUE(must(verify(engine, model, {.metric = Metric::Cos, .limit = -1})).pass);
+  EXPECT_DOUBLE_EQ(default_limit(Metric::Cos), 0.999999995);
 }
 
 TEST(Io, VerificationKnowsTheChangedPorts) {

@@ -35,8 +35,10 @@ api::Json cpu_json() {
           {"l3_bytes", system_figure(_SC_LEVEL3_CACHE_SIZE)}};
 }
 
-/// Loading says whether it runs here; what changed since it was built is listed.
-api::Json engine_json(const std::string& path) {
+/// Loading says whether it runs here; what changed since it was built is listed. Error: there is nothing to load.
+Result<api::Json> engine_json(const std::string& path) {
+  STROP_ASSIGN(const auto file, MappedFile::open(path));
+  if (file->size() == 0) return error(ErrorCode::InvalidArgument, "engine '{}' is an empty file", path);
   std::vector<std::string> warnings;
   RuntimeOptions quiet;
   quiet.threads = 1;
@@ -65,7 +67,9 @@ Result<std::string> doctor_json(const std::string& engine_path) {
     api::Json json{{"version", version()}, {"fingerprint", tactics::fingerprint()}};
     const api::Json cuda{{"kind", "cuda"}, {"usable", false}, {"reason", "this build of Strop has no CUDA backend"}};
     json["devices"] = api::Json::array({cpu_json(), cuda});
-    if (!engine_path.empty()) json["engine"] = engine_json(engine_path);
+    if (!engine_path.empty()) {
+      STROP_ASSIGN(json["engine"], engine_json(engine_path));
+    }
     return api::to_text(json);
   });
 }

@@ -98,15 +98,46 @@ std::vector<PortInfo> port_infos(const plan::Block& block, const std::vector<pla
   return infos;
 }
 
+/// Limits and optimum of an input, if any of its dimensions has a range.
+ShapeProfile profile_of(const engine::EngineImage& image, const plan::PortDesc& port) {
+  const plan::Block& block = image.plan->blocks[0];
+  if (port.type.kind != TypeKind::Tensor || !port.type.dims) return {};
+  ShapeProfile profile;
+  bool is_ranged = false;
+  for (const plan::Reg reg : *port.type.dims) {
+    const plan::ShapeInstr& instr = block.shapes.instrs[static_cast<size_t>(reg)];
+    const auto symbol = static_cast<size_t>(instr.value);
+    plan::SymbolRange range;
+    int64_t opt = 1;
+    if (instr.op == plan::ShapeOp::Constant) {
+      range = {instr.value, instr.value};
+      opt = instr.value;
+    } else if (instr.op == plan::ShapeOp::Symbol) {
+      if (symbol < block.ranges.size()) range = block.ranges[symbol];
+      opt = api::usual_size(image, block.shapes.symbols[symbol]);
+      is_ranged |= range.max != INT64_MAX;
+    }
+    profile.min.push_back(range.min);
+    profile.opt.push_back(opt);
+    profile.max.push_back(range.max);
+  }
+  return is_ranged ? profile : ShapeProfile();
+}
+
 }  // namespace
 
-std::vector<PortInfo> Engine::inputs() const { return port_infos(main_block(*impl_), main_block(*impl_).inputs); }
+std::vector<PortInfo> Engine::inputs() const {
+  const plan::Block& block = main_block(*impl_);
+  std::vector<PortInfo> infos = port_infos(block, block.inputs);
+  for (size_t i = 0; i < infos.size(); ++i) infos[i].profile = profile_of(impl_->image, block.inputs[i]);
+  return infos;
+}
 std::vector<PortInfo> Engine::outputs() const { return port_infos(main_block(*impl_), main_block(*impl_).outputs); }
 
 Result<std::map<std::string, std::vector<int64_t>>> Engine::input_shapes(
     const std::map<std::string, std::vector<int64_t>>& given) const {
   return api::guarded([&]() -> Result<std::map<std::string, std::vector<int64_t>>> {
-    STROP_ASSIGN(const std::vector<Type> types, api::input_types(main_block(*impl_), given, 1));
+    STROP_ASSIGN(const std::vector<Type> types, api::input_types(impl_->image, given));
     std::map<std::string, std::vector<int64_t>> shapes;
     for (size_t i = 0; i < types.size(); ++i)
       shapes[main_block(*impl_).inputs[i].name] = *as_constants(types[i].tensor.dims());

@@ -58,9 +58,13 @@ auto guarded(F&& work) -> decltype(work()) {
 /// An engine around an image: looks up operators and tactics.
 Result<Engine> make_engine(engine::EngineImage image, const Runtime& runtime);
 
-/// Concrete input types: given shapes first, then the model's constants; symbols become `unknown`.
-Result<std::vector<Type>> input_types(const plan::Block& block,
-                                      const std::map<std::string, std::vector<int64_t>>& shapes, int64_t unknown);
+/// What an open dimension of the engine is taken as where nobody says: the profile's optimum; without one, the size
+/// nearest 1 that the engine was built for.
+int64_t usual_size(const engine::EngineImage& image, const std::string& symbol);
+
+/// Concrete input types: given shapes first, then the model's constants; other symbols have their usual_size.
+Result<std::vector<Type>> input_types(const engine::EngineImage& image,
+                                      const std::map<std::string, std::vector<int64_t>>& shapes);
 
 /// A Tensor over the caller's memory; strings are copied, and strided tensors, which have to be legal.
 Tensor borrow(const TensorView& view);

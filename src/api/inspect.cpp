@@ -20,33 +20,38 @@ Json ports_json(const std::vector<PortInfo>& ports) {
 
 namespace {
 
-/// Minimum and maximum of a dimension of an input: a constant, a symbol's range, or null where nothing is known.
+/// Minimum, usual size and maximum of a dimension of an input: a constant, a symbol's range, or null where nothing is
+/// known.
 struct Limits {
-  Json min, max;
+  Json min, opt, max;
 };
 
-Limits limits_of(const plan::Block& block, plan::Reg reg) {
+Limits limits_of(const engine::EngineImage& image, plan::Reg reg) {
+  const plan::Block& block = image.plan->blocks[0];
   const plan::ShapeInstr& instr = block.shapes.instrs[static_cast<size_t>(reg)];
-  if (instr.op == plan::ShapeOp::Constant) return {instr.value, instr.value};
+  if (instr.op == plan::ShapeOp::Constant) return {instr.value, instr.value, instr.value};
   if (instr.op != plan::ShapeOp::Symbol) return {};
   const auto symbol = static_cast<size_t>(instr.value);
   if (symbol >= block.ranges.size()) return {};
   const plan::SymbolRange& range = block.ranges[symbol];
-  return {range.min, range.max == INT64_MAX ? Json() : Json(range.max)};
+  return {range.min, usual_size(image, block.shapes.symbols[symbol]),
+          range.max == INT64_MAX ? Json() : Json(range.max)};
 }
 
-Json profiles_json(const plan::Block& block) {
+Json profiles_json(const engine::EngineImage& image) {
   Json profile = Json::object();
-  for (const plan::PortDesc& port : block.inputs) {
+  for (const plan::PortDesc& port : image.plan->blocks[0].inputs) {
     if (port.type.kind != TypeKind::Tensor || !port.type.dims) continue;
     Json min = Json::array();
+    Json opt = Json::array();
     Json max = Json::array();
     for (const plan::Reg reg : *port.type.dims) {
-      Limits limits = limits_of(block, reg);
+      Limits limits = limits_of(image, reg);
       min.push_back(std::move(limits.min));
+      opt.push_back(std::move(limits.opt));
       max.push_back(std::move(limits.max));
     }
-    profile[port.name] = {{"min", std::move(min)}, {"max", std::move(max)}};
+    profile[port.name] = {{"min", std::move(min)}, {"opt", std::move(opt)}, {"max", std::move(max)}};
   }
   return Json::array({std::move(profile)});
 }
@@ -156,7 +161,7 @@ PlanCounts counts_of(const plan::Plan& plan) {
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 
 Result<runtime::MemoryReport> memory_at(const Engine::Impl& impl, const Shapes& shapes) {
-  STROP_ASSIGN(const std::vector<Type> types, input_types(impl.image.plan->blocks[0], shapes, 1));
+  STROP_ASSIGN(const std::vector<Type> types, input_types(impl.image, shapes));
   runtime::Executor executor(impl.program, impl.runtime.impl()->threads);
   STROP_TRY(executor.prepare(types));
   return executor.memory();
@@ -208,7 +213,7 @@ Result<std::string> Engine::inspect_json(const std::map<std::string, std::vector
     json["inputs"] = api::ports_json(inputs());
     json["outputs"] = api::ports_json(outputs());
     json["io"] = api::io_json(*impl_);
-    json["profiles"] = api::profiles_json(plan.blocks[0]);
+    json["profiles"] = api::profiles_json(impl_->image);
     STROP_TRY(api::add_memory(*impl_, shapes, json));
     const api::PlanCounts counts = api::counts_of(plan);
     json["step_count"] = counts.steps;

@@ -1,5 +1,6 @@
 #include "api/value_files.h"
 
+#include <filesystem>
 #include <map>
 
 #include "api/impl.h"
@@ -13,19 +14,25 @@ namespace strop {
 namespace api {
 namespace {
 
-Result<Tensor> read_tensor_message(std::string_view bytes) {
-  STROP_ASSIGN(const onnx::TensorProto proto, onnx::parse_tensor_proto(bytes));
-  onnx::TensorSource source;
+/// A message, and the folder that external data may lie in.
+struct Message {
+  std::string_view bytes;
+  std::filesystem::path folder;
+};
+
+Result<Tensor> read_tensor_message(const Message& message) {
+  STROP_ASSIGN(const onnx::TensorProto proto, onnx::parse_tensor_proto(message.bytes));
+  onnx::TensorSource source{nullptr, onnx::ExternalFiles(message.folder)};
   STROP_ASSIGN(const Tensor tensor, onnx::to_tensor(proto, source));
   return tensor.clone();  // its own bytes: the file's go
 }
 
-Result<Value> read_message(std::string_view bytes, const Type& type);
+Result<Value> read_message(const Message& message, const Type& type);
 
 // SequenceProto: elem_type = 2, tensor_values = 3, sequence_values = 5, optional_values = 7.
-Result<Value> read_sequence(std::string_view bytes, const Type& type) {
-  onnx::WireStatus status{bytes.data(), "", 0};
-  onnx::WireReader reader(bytes, "SequenceProto", status);
+Result<Value> read_sequence(const Message& whole, const Type& type) {
+  onnx::WireStatus status{whole.bytes.data(), "", 0};
+  onnx::WireReader reader(whole.bytes, "SequenceProto", status);
   std::vector<std::string_view> messages;
   while (reader.next()) {
     if (reader.field() == 3 || reader.field() == 5 || reader.field() == 7)
@@ -36,16 +43,16 @@ Result<Value> read_sequence(std::string_view bytes, const Type& type) {
   if (!status.ok()) return error(ErrorCode::InvalidArgument, "{}", status.error);
   SequenceValue sequence{*type.element, {}};
   for (const std::string_view message : messages) {
-    STROP_ASSIGN(Value item, read_message(message, *type.element));
+    STROP_ASSIGN(Value item, read_message({message, whole.folder}, *type.element));
     sequence.items.push_back(std::move(item));
   }
   return Value(std::move(sequence));
 }
 
 // OptionalProto: elem_type = 2 (0: empty), tensor_value = 3, sequence_value = 5, optional_value = 7.
-Result<Value> read_optional(std::string_view bytes, const Type& type) {
-  onnx::WireStatus status{bytes.data(), "", 0};
-  onnx::WireReader reader(bytes, "OptionalProto", status);
+Result<Value> read_optional(const Message& whole, const Type& type) {
+  onnx::WireStatus status{whole.bytes.data(), "", 0};
+  onnx::WireReader reader(whole.bytes, "OptionalProto", status);
   OptionalValue optional{*type.element, nullptr};
   std::optional<std::string_view> message;
   while (reader.next()) {
@@ -56,18 +63,20 @@ Result<Value> read_optional(std::string_view bytes, const Type& type) {
   }
   if (!status.ok()) return error(ErrorCode::InvalidArgument, "{}", status.error);
   if (message) {
-    STROP_ASSIGN(Value held, read_message(*message, *type.element));
+    STROP_ASSIGN(Value held, read_message({*message, whole.folder}, *type.element));
     optional.held = std::make_shared<const Value>(std::move(held));
   }
   return Value(std::move(optional));
 }
 
-Result<Value> read_message(std::string_view bytes, const Type& type) {
-  if (type.kind == TypeKind::Sequence) return read_sequence(bytes, type);
-  if (type.kind == TypeKind::Optional) return read_optional(bytes, type);
-  STROP_ASSIGN(Tensor tensor, read_tensor_message(bytes));
+Result<Value> read_message(const Message& message, const Type& type) {
+  if (type.kind == TypeKind::Sequence) return read_sequence(message, type);
+  if (type.kind == TypeKind::Optional) return read_optional(message, type);
+  STROP_ASSIGN(Tensor tensor, read_tensor_message(message));
   return Value(std::move(tensor));
 }
+
+std::filesystem::path folder_of(const std::string& path) { return std::filesystem::path(path).parent_path(); }
 
 bool is_zip(std::string_view bytes) { return bytes.starts_with("PK\3\4") || bytes.starts_with("PK\5\6"); }
 
@@ -87,13 +96,14 @@ Result<std::map<std::string, Tensor>> read_npz(const std::string& path) {
 Result<std::map<std::string, Tensor>> read_tensors(const std::string& path) {
   STROP_ASSIGN(const auto file, MappedFile::open(path));
   const std::string_view bytes = file->text();
+  if (bytes.empty()) return error(ErrorCode::InvalidArgument, "'{}' is an empty file, not a tensor", path);
   if (is_zip(bytes)) return read_npz(path);
   const bool npy = bytes.starts_with(kNpyMagic);
   if (!npy && !path.ends_with(".pb")) {
     return error(ErrorCode::InvalidArgument, "'{}' is not a tensor file: .npy, .npz and TensorProto .pb can be read",
                  path);
   }
-  auto tensor = npy ? parse_npy(bytes) : read_tensor_message(bytes);
+  auto tensor = npy ? parse_npy(bytes) : read_tensor_message({bytes, folder_of(path)});
   if (!tensor.ok()) {
     return error(ErrorCode::InvalidArgument, "'{}' {}", path, tensor.error().message);
   }
@@ -104,7 +114,7 @@ Result<std::map<std::string, Tensor>> read_tensors(const std::string& path) {
 
 Result<Value> read_value(const std::string& path, const Type& type) {
   STROP_ASSIGN(const auto file, MappedFile::open(path));
-  auto value = read_message(file->text(), type);
+  auto value = read_message({file->text(), folder_of(path)}, type);
   if (!value.ok()) return in_context(value.error(), fmt::format("'{}'", path));
   return value;
 }

@@ -65,8 +65,8 @@ Result<onnx::ImportedModel> import_reference(const Model& source, const engine::
 /// Values for the block's inputs: those given, random ones for the rest.
 class Inputs {
  public:
-  Inputs(const plan::Block& block, const VerifyOptions& options, Log& log)
-      : block_(block), options_(options), log_(log) {}
+  Inputs(const engine::EngineImage& image, const VerifyOptions& options, Log& log)
+      : image_(image), block_(image.plan->blocks[0]), options_(options), log_(log) {}
 
   Result<std::vector<Value>> of_pair(size_t pair) const {
     static const HostTensors kNone;
@@ -88,7 +88,7 @@ class Inputs {
                      "input '{}' is a sequence or optional: no random value can be made for it", port.name);
       }
       if (!types) {
-        STROP_ASSIGN(types, api::input_types(block_, shapes, 1));
+        STROP_ASSIGN(types, api::input_types(image_, shapes));
       }
       log_.info("pair {}, input '{}': random values, {}, seed {}", pair, port.name, to_string((*types)[i]),
                 options_.seed + i);
@@ -116,6 +116,7 @@ class Inputs {
     return api::borrow(tensor.view()).clone();
   }
 
+  const engine::EngineImage& image_;
   const plan::Block& block_;
   const VerifyOptions& options_;
   Log& log_;
@@ -134,7 +135,8 @@ double measure(const OutputError& error, Metric metric) {
 }
 
 bool within(const OutputError& error, const VerifyOptions& options) {
-  const double limit = options.metric == Metric::Cos ? -options.limit : options.limit;
+  const double given = options.limit.value_or(default_limit(options.metric));
+  const double limit = options.metric == Metric::Cos ? -given : given;
   return error.same_shape && error.nan == 0 && error.inf == 0 && measure(error, options.metric) <= limit;
 }
 
@@ -225,8 +227,19 @@ std::string inputs_text(const std::vector<Value>& values) {
   return text;
 }
 
+Result<void> check_limit(const VerifyOptions& options) {
+  if (!options.limit) return {};
+  const double limit = *options.limit;
+  if (options.metric == Metric::Cos) {
+    if (limit >= -1 && limit <= 1) return {};
+    return error(ErrorCode::InvalidArgument, "a limit of {} for the cosine: write a number from -1 to 1", limit);
+  }
+  if (std::isfinite(limit) && limit >= 0) return {};
+  return error(ErrorCode::InvalidArgument, "a limit of {} for an error: write a number from 0", limit);
+}
+
 Result<void> check_options(const plan::Block& block, const VerifyOptions& options) {
-  if (std::isnan(options.limit)) return error(ErrorCode::InvalidArgument, "the limit is not a number");
+  STROP_TRY(check_limit(options));
   if (options.references.empty()) return {};
   if (options.references.size() != options.inputs.size()) {
     return error(ErrorCode::InvalidArgument, "{} sets of references for {} sets of inputs", options.references.size(),
@@ -246,6 +259,18 @@ Result<void> check_options(const plan::Block& block, const VerifyOptions& option
 
 }  // namespace
 
+double default_limit(Metric metric) {
+  switch (metric) {
+    case Metric::L0: return 0;
+    case Metric::L1: return 1e-4;
+    case Metric::L2: return 1e-2;
+    case Metric::Linf: return 1e-3;
+    case Metric::RelL2: return 1e-4;
+    case Metric::Cos: return 1 - 1e-4 * 1e-4 / 2;  // an error of 1e-4 across the reference: 1 / sqrt(1 + 1e-8)
+  }
+  STROP_UNREACHABLE();
+}
+
 Result<VerifyReport> verify(const Engine& engine, const Model& model, const VerifyOptions& options) {
   return api::guarded([&]() -> Result<VerifyReport> {
     const Engine::Impl& impl = engine.impl();
@@ -254,7 +279,7 @@ Result<VerifyReport> verify(const Engine& engine, const Model& model, const Veri
     STROP_TRY(check_options(block, options));
     References references(impl, model, options);
     STROP_TRY(references.prepare());
-    const Inputs inputs(block, options, *environment.log);
+    const Inputs inputs(impl.image, options, *environment.log);
     runtime::Executor executor(impl.program, environment.threads, {1, environment.cancel});
     const size_t pairs = std::max<size_t>(options.inputs.size(), 1);
     Worst worst(options);

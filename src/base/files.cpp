@@ -21,8 +21,10 @@ constexpr size_t kGatherBytes = size_t{1} << 18;
 /// "cannot VERB 'PATH': CAUSE", with the code that fits errno.
 Error file_error(std::string_view verb, std::string_view path, int number) {
   const bool missing = number == ENOENT || number == ENOTDIR;
-  return error(missing ? ErrorCode::NotFound : ErrorCode::Io, "cannot {} '{}': {}", verb, path,
-               std::generic_category().message(number));
+  const ErrorCode code = missing            ? ErrorCode::NotFound
+                         : number == EISDIR ? ErrorCode::InvalidArgument  // the wrong name, not a fault of the disk
+                                            : ErrorCode::Io;
+  return error(code, "cannot {} '{}': {}", verb, path, std::generic_category().message(number));
 }
 
 class Descriptor {
@@ -90,7 +92,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return file_error("read", path, errno);
   if (S_ISDIR(status.st_mode)) return file_error("read", path, EISDIR);
-  if (!S_ISREG(status.st_mode)) return error(ErrorCode::Io, "cannot read '{}': not a regular file", path);
+  if (!S_ISREG(status.st_mode)) return error(ErrorCode::InvalidArgument, "cannot read '{}': not a regular file", path);
   std::span<const std::byte> bytes;
   if (const auto size = static_cast<size_t>(status.st_size); size > 0) {
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
@@ -136,7 +138,8 @@ Result<AtomicFileWriter> AtomicFileWriter::create(const std::string& path) {
   if (::stat(target.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return file_error("write", path, EISDIR);
     // Renaming over a device would replace it.
-    if (!S_ISREG(status.st_mode)) return error(ErrorCode::Io, "cannot write '{}': not a regular file", path);
+    if (!S_ISREG(status.st_mode))
+      return error(ErrorCode::InvalidArgument, "cannot write '{}': not a regular file", path);
   } else if (path.back() == '/') {
     return file_error("write", path, EISDIR);
   }

@@ -18,7 +18,8 @@ namespace strop {
 /// files are never changed in place, only replaced.
 class MappedFile {
  public:
-  /// Errors: NotFound if missing; Io for a folder or device, or if it may not be read. An empty file has no bytes.
+  /// Errors: NotFound if missing; InvalidArgument for a folder or device; Io if it may not be read. An empty file has
+  /// no bytes.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -44,7 +45,8 @@ Result<std::string> read_file(const std::string& path, int64_t limit_bytes = int
 /// destructor removes the temporary file and what was there before remains. Not for several threads at once.
 class AtomicFileWriter {
  public:
-  /// Errors: NotFound if the folder is missing; Io if it cannot be written, or `path` is a folder or device.
+  /// Errors: NotFound if the folder is missing; InvalidArgument where `path` is a folder or device; Io if it cannot be
+  /// written.
   static Result<AtomicFileWriter> create(const std::string& path);
   AtomicFileWriter(AtomicFileWriter&& other) noexcept;
   AtomicFileWriter& operator=(AtomicFileWriter&&) = delete;

@@ -67,6 +67,11 @@ TEST_F(Files, ReadingErrorsNameFileAndCause) {
   EXPECT_EQ(MappedFile::open(folder_).error().message, "cannot read '" + folder_ + "': Is a directory");
   EXPECT_EQ(read_file(folder_).error().message, "cannot read '" + folder_ + "': Is a directory");
   EXPECT_EQ(MappedFile::open("/dev/null").error().message, "cannot read '/dev/null': not a regular file");
+  // The name is wrong, not the disk: exit code 2 rather than 3.
+  EXPECT_EQ(MappedFile::open(folder_).error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(MappedFile::open("/dev/null").error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(read_file(folder_).error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(AtomicFileWriter::create(folder_).error().code, ErrorCode::InvalidArgument);
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(MappedFile::open(path("pipe")).error().message, HasSubstr("not a regular file"));  // and does not wait
 }

@@ -91,6 +91,7 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
     return error(ErrorCode::InvalidArgument, "{} is another model than the lockfile's: its SHA-256 is {}, not {}",
                  source.name(), model.digest.hex(), options.model_digest);
   }
+  for (const std::string& warning : model.warnings) environment.log.warning("{}: {}", source.name(), warning);
   STROP_TRY(apply_io(*model.graph, options.io));
   STROP_TRY(environment.cancel.check());
 
@@ -124,6 +125,8 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
       {"in_place", std::to_string(compiled.stats.in_place)},
       {"imported_nodes", std::to_string(compiled.imported_nodes)},
   };
+  for (const auto& [symbol, size] : options.select.optimum)
+    compiled.image.record[std::string(engine::kOptimumKey) + symbol] = std::to_string(size);
   record_io(options.io, compiled.image.record);
   return compiled;
 }

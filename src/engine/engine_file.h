@@ -24,6 +24,9 @@ inline constexpr int64_t kWeightAlignment = 64;
 /// How and from what the engine was made. Keys are stable; values are text.
 using EngineRecord = std::map<std::string, std::string>;
 
+/// Before a symbol's name: the profile's optimum, as a number.
+inline constexpr std::string_view kOptimumKey = "optimum/";
+
 /// An engine in memory.
 struct EngineImage {
   std::shared_ptr<const plan::Plan> plan;

@@ -1,5 +1,6 @@
 #include "onnx/graph_import.h"
 
+#include "onnx/known_attributes.h"
 #include "onnx/names.h"
 #include "onnx/node_import.h"
 #include "onnx/symbols.h"
@@ -52,12 +53,25 @@ Result<void> run_importer(const Importer& importer, NodeImport& import) {
   }
 }
 
+/// Attributes that the standard does not give the operator. Those of other domains are the importers' business.
+Result<void> check_attributes(const NodeProto& node, const std::string& label, int64_t opset) {
+  if (!node.domain.empty()) return {};
+  for (const AttributeProto& attribute : node.attributes) {
+    const std::string why_not = why_not_attribute(node.op_type, attribute.name, opset);
+    if (why_not.empty()) continue;
+    return error(ErrorCode::InvalidModel, "{}: attribute {} {}", describe_node(label, node.op_type),
+                 quote(attribute.name), why_not);
+  }
+  return {};
+}
+
 Result<void> import_node(Scope& scope, const NodeProto& node, const std::string& label) {
   const auto called = scope.state.structure.functions.find(function_key(node));
   if (called != scope.state.structure.functions.end()) return inline_function(scope, node, label, *called->second);
   const int64_t opset = scope.opsets.at(node.domain);
   const Importer* importer = scope.state.importers.find(node.domain, node.op_type, opset);
   STROP_CHECK(importer != nullptr, "{} has no importer", node.op_type);
+  STROP_TRY(check_attributes(node, label, opset));
   NodeImport import(scope, node, label, static_cast<int>(opset));
   auto result = run_importer(*importer, import);
   if (result.ok()) result = import.check_results();

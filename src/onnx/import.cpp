@@ -53,6 +53,45 @@ Result<ir::ValueId> as_declared(Scope& scope, std::string_view name, ir::ValueId
   return scope.graph.add({.op = &ops::kOptionalGetElement, .inputs = {id}, .sources = {std::string(name)}});
 }
 
+/// Declared sizes that cannot be right. Where one of the two is not known, a run will tell.
+bool has_other_sizes(const TypeProto& declared, const Type& type) {
+  if (declared.kind != TypeProto::Kind::Tensor || !declared.shape || !type.is_tensor() || !type.tensor.has_rank())
+    return false;
+  const Dims& dims = type.tensor.dims();
+  if (dims.size() != declared.shape->size()) return false;  // bind_name has said what there is to say
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto& value = (*declared.shape)[i].value;
+    if (value && *value >= 0 && dims[i].is_constant() && dims[i].constant() != *value) return true;
+  }
+  return false;
+}
+
+void warn_of_sizes(const Scope& scope, const GraphProto& graph, std::vector<std::string>& warnings) {
+  for (const ValueInfoProto& output : graph.outputs) {
+    const Type& type = scope.graph.value(scope.find(output.name)).type;
+    if (!has_other_sizes(output.type, type)) continue;
+    std::string declared;
+    for (const DimProto& dim : *output.type.shape) {
+      declared += declared.empty() ? "" : ", ";
+      declared += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : std::string(dim.param);
+    }
+    warnings.push_back(fmt::format("output {} is declared with shape [{}], but is {}: the declaration is ignored",
+                                   quote(output.name), declared, to_string(type)));
+  }
+}
+
+/// An input whose rank nobody knows makes operators impossible that need one: the user can give it.
+Error with_advice(const Error& cause, const Scope& scope) {
+  if (cause.code != ErrorCode::Unsupported) return cause;
+  for (const ir::Port& input : scope.graph.inputs) {
+    const Type& type = scope.graph.value(input.value).type;
+    if (!type.is_tensor() || type.tensor.has_rank()) continue;
+    return error(cause.code, "{}; the model does not say the shape of input {}: give it one, --shapes {}:1x3x224x224",
+                 cause.message, quote(input.name), input.name);
+  }
+  return cause;
+}
+
 Result<void> import_outputs(Scope& scope, const GraphProto& graph, const std::vector<std::string>& wanted) {
   const auto add = [&](std::string_view name) -> Result<void> {
     const ir::ValueId id = scope.find(name);
@@ -120,7 +159,9 @@ Result<ImportedModel> import_source(Source source, const ImportOptions& options)
   collect_declared(scope, model.graph);
   STROP_TRY(import_inputs(scope, model.graph, options.shapes));
   STROP_TRY(import_initializers(scope, model.graph));
-  STROP_TRY(import_nodes(scope, model.graph.nodes));
+  const auto imported = import_nodes(scope, model.graph.nodes);
+  if (!imported.ok()) return with_advice(imported.error(), scope);
+  if (options.outputs.empty()) warn_of_sizes(scope, model.graph, result.warnings);
   STROP_TRY(import_outputs(scope, model.graph, options.outputs));
   return result;
 }

@@ -46,6 +46,8 @@ struct ImportedModel {
   std::vector<std::string> initializers;  ///< names, in the model's order
   /// Graph inputs that have an initializer of the same name, ONNX's default values: they are constants, not inputs.
   std::vector<std::string> defaulted_inputs;
+  /// What the user should know although the model can be built: outputs declared with other sizes than they have.
+  std::vector<std::string> warnings;
 };
 
 /// Imports a model file, mapped into memory: initializers that are aligned for their type stay there, for as long as a

@@ -54,7 +54,9 @@ Result<PassReport> run_pass(const Pass& pass, ir::Graph& graph, const PassContex
   if (!report.ran) return report;
   const auto start = std::chrono::steady_clock::now();
   auto changed = run_on_all(pass, graph, ctx);
-  if (!changed.ok()) return in_context(changed.error(), fmt::format("pass {}", pass.name));
+  // What contradicts itself in the model names the node; which pass saw it first means nothing to the user.
+  const bool ours = !changed.ok() && changed.error().code == ErrorCode::Internal;
+  if (!changed.ok()) return ours ? pass_failed(pass, changed.error()) : changed.error();
   report.time_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   report.changed = *changed;
   if (!report.changed) return report;

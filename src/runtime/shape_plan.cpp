@@ -123,6 +123,18 @@ class Builder {
     return text + "]";
   }
 
+  /// "'y'", or where the value has no name of its own, "the result of node 'conv1'".
+  std::string described(size_t index) const {
+    const std::string& name = block_.values[index].name;
+    if (!name.empty()) return fmt::format("'{}'", name);
+    for (const plan::Step& step : block_.steps) {
+      if (std::ranges::find(step.outputs, static_cast<int32_t>(index)) == step.outputs.end()) continue;
+      if (!step.onnx_nodes.empty()) return fmt::format("the result of node '{}'", step.onnx_nodes.front());
+      return fmt::format("the result of a {}", step.op);
+    }
+    return fmt::format("value {}", index);
+  }
+
   // Sizes, where they are known before the run; then whether views lie where they may.
   Result<void> size_values() {
     for (const ValueDesc& value : block_.values) {
@@ -136,8 +148,8 @@ class Builder {
       }
       if (!known) dims.clear();
       if (known && !plan::count_elements(value.type, plan_->registers)) {
-        return error(ErrorCode::InvalidArgument, "at these input shapes '{}' would have shape {}", value.name,
-                     to_string(to_dims(dims)));
+        return error(ErrorCode::InvalidArgument, "at these input shapes {} would have shape {}",
+                     described(plan_->known.size()), to_string(to_dims(dims)));
       }
       plan_->known.push_back(known);
       plan_->dims.push_back(std::move(dims));
@@ -150,7 +162,7 @@ class Builder {
       const bool settled = plan_->known[i] && plan_->known[static_cast<size_t>(value.base)] &&
                            !open(value.offset_elements) && !open(value.pitch);
       if (settled && plan::view_fits(block_, static_cast<int32_t>(i), plan_->registers)) continue;
-      return error(ErrorCode::InvalidArgument, "at these input shapes '{}' does not lie within its buffer", value.name);
+      return error(ErrorCode::InvalidArgument, "at these input shapes {} does not lie within its buffer", described(i));
     }
     return {};
   }
@@ -223,8 +235,8 @@ class Builder {
     for (const auto* list : {&step.inputs, &step.outputs}) {
       for (const int32_t value : *list) {
         if (value != kNone && !plan_->known[static_cast<size_t>(value)])
-          return error(ErrorCode::InvalidArgument, "the input shapes do not tell the size of '{}'",
-                       block_.values[static_cast<size_t>(value)].name);
+          return error(ErrorCode::InvalidArgument, "the input shapes do not tell the size of {}",
+                       described(static_cast<size_t>(value)));
       }
     }
     ops::Attrs attrs = loaded.symbolic_attrs ? bind_attrs(loaded.attrs, block_.shapes, plan_->symbols) : loaded.attrs;

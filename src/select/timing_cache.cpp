@@ -54,10 +54,10 @@ std::pair<TimingKey, CandidateTimes> entry_of(const Json& line) {
 }
 
 /// The version in the header line, or an error if the text is no timing cache.
-Result<int> header_version(std::string_view line, const std::string& name) {
+Result<int64_t> header_version(std::string_view line, const std::string& name) {
   const Json header = Json::parse(line, nullptr, false);
   if (header.is_object() && header.contains(kHeaderKey) && header[kHeaderKey].is_number_integer())
-    return header[kHeaderKey].get<int>();
+    return header[kHeaderKey].get<int64_t>();
   return error(ErrorCode::InvalidArgument,
                "'{}' is not a timing cache: it does not begin with {{\"{}\": …}}. Name another file", name, kHeaderKey);
 }
@@ -144,7 +144,7 @@ Result<TimingCache> TimingCache::parse(std::string_view text, const std::string&
     const std::string_view line = trim(raw);
     if (line.empty()) continue;
     if (first) {
-      STROP_ASSIGN(const int version, header_version(line, name));
+      STROP_ASSIGN(const int64_t version, header_version(line, name));
       readable = version <= kTimingCacheVersion;
       first = false;
       continue;

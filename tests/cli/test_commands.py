@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
-from tiny import BIAS, WEIGHT, call, dense
+from onnx import TensorProto, helper, numpy_helper
+from tiny import BIAS, WEIGHT, call, dense, save
 
 from strop_command import STROP
 
@@ -64,6 +64,50 @@ def test_run_computes(folder: Path, dense_engine: Path, batch: int) -> None:
     np.testing.assert_allclose(np.load(output["file"]), dense(x), rtol=1e-5, atol=1e-6)
 
 
+def test_where_no_shape_is_given_it_is_the_optimum(folder: Path, dense_model: Path) -> None:
+    engine = folder / "profile.strop"
+    ranges = ["--min-shapes", "x:2x4", "--opt-shapes", "x:5x4", "--max-shapes", "x:8x4"]
+    assert call("build", dense_model, "-o", engine, "--device", "cpu", *ranges).code == 0
+    for subject, options in ((engine, []), (dense_model, ranges)):
+        ended = call("run", subject, *options, "--json")
+        assert ended.code == 0, ended.err
+        assert "f32 [5, 4], seed 0 (the optimum it was built for; --shapes sets others)" in ended.err
+        assert ended.document["outputs"][0]["shape"] == [5, 3]
+        assert call("bench", subject, *options, "--seconds", "0.05").code == 0
+    verified = call("verify", engine, "--model", dense_model, "--json")
+    assert verified.code == 0 and verified.document["outputs"][0]["shape"] == [5, 3]
+    document = call("inspect", engine, "--json").document
+    assert document["profiles"] == [{"x": {"min": [2, 4], "opt": [5, 4], "max": [8, 4]}}]
+    assert document["arena_bytes"] is not None
+    outside = call("run", engine, "--shapes", "x:9x4")
+    assert outside.code == 2 and "dimension 'batch' is 9, outside the engine's profile 2..8" in outside.err
+
+
+def test_without_an_optimum_it_is_the_largest(folder: Path, dense_model: Path) -> None:
+    ended = call("run", dense_model, "--min-shapes", "x:2x4", "--max-shapes", "x:8x4", "--json")
+    assert ended.code == 0 and ended.document["outputs"][0]["shape"] == [8, 3], ended.err
+
+
+def test_a_guess_that_does_not_do_says_how_to_give_shapes(folder: Path) -> None:
+    value = lambda name, dims: helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)  # noqa: E731
+    model = save(
+        folder / "conv.onnx",
+        [helper.make_node("Conv", ["x", "w"], ["y"], "cv")],
+        [value("x", ["b", 3, "h", "w"])],
+        [value("y", ["b", 2, "i", "j"])],
+        (("w", np.ones((2, 3, 3, 3), np.float32)),),
+    )
+    for io in ([], ["--io", "x:u8:nhwc,y:fp16:nhwc"]):
+        ended = call("run", model, *io)
+        assert ended.code == 2 and "; open dimensions were guessed, --shapes sets them" in ended.err
+        assert "the result of node 'cv' would have shape [1, -1, -1, 2]" in ended.err
+    engine = folder / "conv.strop"
+    ranges = ["--min-shapes", "x:1x8x8x3", "--opt-shapes", "x:2x9x10x3", "--max-shapes", "x:4x16x16x3"]
+    assert call("build", model, "-o", engine, "--device", "cpu", "--io", "x:u8:nhwc,y:fp16:nhwc", *ranges).code == 0
+    ended = call("run", engine, "--json")
+    assert ended.code == 0 and ended.document["outputs"][0]["shape"] == [2, 7, 8, 2], ended.err
+
+
 def test_run_takes_names_with_colons_and_slashes(folder: Path, named_model: Path) -> None:
     a, b = np.ones((2, 3), np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
     np.save(folder / "a.npy", a)
@@ -100,6 +144,22 @@ def test_run_reads_pb_npz_and_folders(folder: Path, dense_engine: Path) -> None:
         np.testing.assert_allclose(np.load(document["outputs"][0]["file"]), dense(x), rtol=1e-5)
 
 
+def test_a_pb_may_keep_its_data_in_a_file_beside_it(folder: Path, dense_engine: Path) -> None:
+    x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
+    tensor = numpy_helper.from_array(x)
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="beside.bin")
+    (folder / "outside.pb").write_bytes(tensor.SerializeToString())
+    out = folder / "outside"
+    missing = call("run", dense_engine, "--input", f"x={folder / 'outside.pb'}")
+    assert missing.code == 2 and "outside.pb' is external data in 'beside.bin': No such file" in missing.err
+    (folder / "beside.bin").write_bytes(x.tobytes())
+    ended = call("run", dense_engine, "--input", f"x={folder / 'outside.pb'}", "--output-dir", out)
+    assert ended.code == 0, ended.err
+    np.testing.assert_allclose(np.load(out / "y.npy"), dense(x), rtol=1e-5, atol=1e-6)
+
+
 def test_missing_inputs_are_random_seeded_and_said(folder: Path, dense_engine: Path) -> None:
     results = []
     for seed in (3, 3, 4):
@@ -125,6 +185,41 @@ def test_verify_passes_and_fails(folder: Path, dense_model: Path, dense_engine: 
     bad = call("verify", dense_engine, "--model", folder / "changed.onnx", "--json")
     assert bad.code == 1 and not bad.document["pass"]
     assert "is not the file that the engine was built from" in bad.err
+
+
+# Twelve outputs of magnitude 1, off by so much in one place → which metrics pass with their own limits.
+@pytest.mark.parametrize(
+    ("off", "passing"),
+    [
+        (0, {"l0", "l1", "l2", "linf", "rel_l2", "cos"}),
+        (3e-5, {"l1", "l2", "linf", "rel_l2", "cos"}),
+        (9e-4, {"l1", "l2", "linf"}),
+        (2e-3, {"l2"}),
+        (2e-2, set()),
+    ],
+)
+def test_each_metric_has_its_own_limit(off: float, passing: set[str], folder: Path, dense_engine: Path) -> None:
+    place = folder / f"metrics_{off}"
+    for kind in ("inputs", "references"):
+        (place / kind).mkdir(parents=True)
+    x = np.random.default_rng(5).standard_normal((4, 4)).astype(np.float32)
+    y = dense(x)
+    np.savez(place / "inputs" / "0.npz", x=x)
+    ended = call("run", dense_engine, "--inputs", place / "inputs", "--output-dir", place / "out")
+    assert ended.code == 0, ended.err
+    reference = np.load(place / "out" / "y.npy")
+    np.testing.assert_allclose(reference, y, rtol=1e-5, atol=1e-6)
+    reference.flat[np.argmax(reference)] += np.float32(off)
+    np.savez(place / "references" / "0.npz", y=reference)
+    pairs = ["--inputs", place / "inputs", "--references", place / "references"]
+    found = {}
+    for metric in ("l0", "l1", "l2", "linf", "rel_l2", "cos"):
+        ended = call("verify", dense_engine, *pairs, "--metric", metric, "--json")
+        assert ended.code == (0 if ended.document["pass"] else 1)
+        found[metric] = ended.document
+    assert {metric for metric, document in found.items() if document["pass"]} == passing
+    limits = {"l0": 0, "l1": 1e-4, "l2": 1e-2, "linf": 1e-3, "rel_l2": 1e-4, "cos": 0.999999995}
+    assert {metric: document["limit"] for metric, document in found.items()} == limits
 
 
 def test_verify_takes_pairs_and_references(folder: Path, dense_engine: Path, dense_model: Path) -> None:
@@ -291,18 +386,45 @@ def test_text_for_people(folder: Path, dense_engine: Path, dense_model: Path) ->
         assert "\r" not in ended.err and "\033" not in ended.err
 
 
-def test_interrupt_ends_a_long_run(dense_engine: Path) -> None:
-    process = subprocess.Popen(
-        [str(STROP), "bench", str(dense_engine), "--seconds", "60"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(1)
+def _interrupted(*arguments: object, after_s: float = 1.5) -> tuple[int, str, str]:
+    """Runs the command, sends SIGINT after a while, and returns how it ended."""
+    command = [str(STROP), *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(after_s)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
-    assert process.returncode == 3
-    assert "cancelled" in err
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("more", [[], ["--streams", "2"], ["--per-step"], ["--vs"]])
+def test_an_interrupted_bench_says_what_it_measured(more: list[str], dense_engine: Path) -> None:
+    more = [*more, str(dense_engine)] if more == ["--vs"] else more
+    code, out, err = _interrupted("bench", dense_engine, "--seconds", "8", "--json", *more, after_s=3)
+    assert code == 3 and "interrupted: the figures are of what was measured until then" in err
+    document = json.loads(out)
+    assert document["interrupted"]
+    for part in [document["a"], document["b"]] if "a" in document else [document]:
+        assert part["samples"] > 100 and part["latency_ms"]["median"] > 0
+        assert part["samples"] / part["throughput_per_s"] < 7
+    code, out, _ = _interrupted("bench", dense_engine, "--seconds", "8", *more, after_s=3)
+    assert code == 3 and "samples" in out
+
+
+def test_a_bench_that_has_measured_nothing_says_so(dense_engine: Path) -> None:
+    code, out, err = _interrupted("bench", dense_engine, "--seconds", "600")
+    assert code == 3 and out == "" and "interrupted before anything was measured" in err
+
+
+def test_an_interrupted_conformance_counts_what_it_did(folder: Path) -> None:
+    root = folder / "many"
+    for i in range(3000):
+        _case(root / f"case_{i}", np.float32(i % 3 == 0))
+    code, out, err = _interrupted("conformance", root, "--json", after_s=0.7)
+    document = json.loads(out)
+    assert code == 3 and document["interrupted"], err
+    assert 0 < len(document["cases"]) < 3000
+    assert document["passed"] + document["failed"] == len(document["cases"])
+    assert all(case["result"] == "passed" or "output 'y'" in case["reason"] for case in document["cases"])
 
 
 def test_json_errors_are_one_document(folder: Path) -> None:

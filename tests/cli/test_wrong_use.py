@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
-from tiny import call
+from onnx import TensorProto, helper
+from tiny import call, save
 
 # Arguments → what stderr says. {m}: model, {n}: model with two inputs, {e}: engine, {f}: folder.
 CASES = {
@@ -55,7 +57,39 @@ CASES = {
         ["build", "{m}", "-o", "{f}/o", "--io", "x:c64"],
         "io 'x': there is no conversion between f32 and c64",
     ),
-    "io for an engine": (["run", "{e}", "--io", "x:fp16"], "is an engine"),
+    "io for an engine": (["run", "{e}", "--io", "x:fp16"], "is an engine: leave out --io, which only building a model"),
+    "defaults for an engine": (
+        ["run", "{e}", "--effort", "3", "--device", "cpu"],
+        "leave out --device, --effort, which",
+    ),
+    "optimum outside its range": (
+        ["build", "{m}", "-o", "{f}/o", "--min-shapes", "x:2x4", "--opt-shapes", "x:1x4", "--max-shapes", "x:3x4"],
+        "input 'x': dimension 0 has optimum 1, outside 2..3",
+    ),
+    "optimum of another rank": (
+        ["build", "{m}", "-o", "{f}/o", "--min-shapes", "x:2x4", "--opt-shapes", "x:2", "--max-shapes", "x:3x4"],
+        "input 'x': the optimum shape has 1 dimensions and the maximum 2",
+    ),
+    "empty engine": (["run", "{f}/nothing"], "nothing' is empty: neither an engine nor a model"),
+    "empty engine to verify": (["verify", "{f}/nothing", "--model", "{m}"], "nothing' is empty"),
+    "empty engine to look at": (["doctor", "{f}/nothing"], "nothing' is empty"),
+    "empty model": (["build", "{f}/nothing", "-o", "{f}/o"], "nothing' is empty"),
+    "empty tensor": (["run", "{e}", "--input", "x={f}/nothing"], "nothing' is an empty file, not a tensor"),
+    "engine to build": (["build", "{e}", "-o", "{f}/o"], "is an engine: there is nothing to build"),
+    "no engine to look at": (["doctor", "{f}/none.strop"], "cannot read '{f}/none.strop': No such file"),
+    "model to look at": (["doctor", "{m}"], "is not an engine: strop build makes them"),
+    "size beyond 64 bits": (
+        ["run", "{e}", "--shapes", "x:9223372036854775807x4"],
+        "'x': [9223372036854775807, 4] is no",
+    ),
+    "attribute that is not known": (
+        ["build", "{f}/unknown_attribute.onnx", "-o", "{f}/o"],
+        "node 'r' (LeakyRelu): attribute 'alhpa' is not known; did you mean 'alpha'?; it has alpha",
+    ),
+    "attribute of another version": (
+        ["build", "{f}/old_attribute.onnx", "-o", "{f}/o"],
+        "node 's' (Squeeze): attribute 'axes' belongs to opsets until 12, and the model's is 17",
+    ),
     "effort out of range": (["build", "{m}", "-o", "{f}/o", "--effort", "9"], "9"),
     "not honoured yet": (["build", "{m}", "-o", "{f}/o", "--calibration=l"], "--calibration is not available yet"),
     "unsupported operator": (["build", "{u}", "-o", "{f}/o"], "node 'frob' (Frobnicate, domain 'org.example')"),
@@ -91,6 +125,11 @@ CASES = {
 def prepared(folder: Path, dense_engine: Path) -> Path:
     (folder / "junk").write_bytes(b"neither this nor that, but long enough")
     (folder / "empty").mkdir(exist_ok=True)
+    (folder / "nothing").write_bytes(b"")
+    info = helper.make_tensor_value_info
+    ports = [info("x", 1, [1, 2])], [info("y", 1, None)]
+    save(folder / "unknown_attribute.onnx", [helper.make_node("LeakyRelu", ["x"], ["y"], "r", alhpa=0.5)], *ports)
+    save(folder / "old_attribute.onnx", [helper.make_node("Squeeze", ["x"], ["y"], "s", axes=[0])], *ports)
     np.save(folder / "x.npy", np.zeros((1, 4), np.float32))
     np.save(folder / "double.npy", np.zeros((1, 4)))
     np.save(folder / "fortran.npy", np.asfortranarray(np.zeros((3, 4), np.float32)))
@@ -111,7 +150,7 @@ def test_wrong_use(
     before = {path.name for path in prepared.iterdir()}
     ended = call(*(argument.format(**names) for argument in arguments))
     assert ended.code == 2, ended.err
-    assert message in ended.err
+    assert message.format(**names) in ended.err
     assert ended.err.count("error:") == 1 and ended.out == ""
     assert {path.name for path in prepared.iterdir()} == before
 
@@ -120,6 +159,73 @@ def test_a_device_that_is_not_there_is_the_environments_fault(folder: Path, dens
     ended = call("build", dense_model, "-o", folder / "o", "--device", "cuda")
     assert ended.code == 3
     assert "CUDA" in ended.err and not (folder / "o").exists()
+
+
+def test_a_device_that_is_not_there_is_no_failed_case(folder: Path) -> None:
+    node = helper.make_node("Relu", ["x"], ["y"])
+    info = helper.make_tensor_value_info
+    (folder / "one" / "relu").mkdir(parents=True)
+    save(folder / "one" / "relu" / "model.onnx", [node], [info("x", 1, [2])], [info("y", 1, [2])])
+    ended = call("conformance", folder / "one", "--device", "cuda")
+    assert ended.code == 3 and ended.out == ""
+    assert ended.err.count("CUDA") == 1
+
+
+@pytest.mark.parametrize("command", ["tune", "bisect", "exec", "calibrate"])
+def test_what_is_not_there_yet_is_no_typing_error(command: str) -> None:
+    for arguments in ([command], [command, "--help"], [command, "m.onnx", "-o", "x", "--json"]):
+        ended = call(*arguments)
+        assert ended.code == 3 and f"strop {command} (" in ended.err and "is not there yet" in ended.err
+    assert command in call("--help").out.split("Not there yet:")[1]
+
+
+UNRANKED = onnx.ValueInfoProto(name="x", type=helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+
+
+@pytest.mark.parametrize(
+    ("op", "weight", "attributes"),
+    [("MatMul", [4, 3], {}), ("Conv", [2, 3, 3, 3], {"auto_pad": "SAME_UPPER"}), ("Conv", [2, 3, 3, 3], {})],
+)
+def test_an_input_without_rank_asks_for_shapes(folder: Path, op: str, weight: list[int], attributes: dict) -> None:
+    node = helper.make_node(op, ["x", "w"], ["y"], "n", **attributes)
+    output = onnx.ValueInfoProto(name="y", type=UNRANKED.type)
+    model = save(folder / "unranked.onnx", [node], [UNRANKED], [output], (("w", np.ones(weight, np.float32)),))
+    ended = call("run", model)
+    assert ended.code == 2 and "--shapes x:" in ended.err
+    fixed = "x:2x4" if op == "MatMul" else "x:1x3x5x5"
+    assert call("run", model, "--shapes", fixed).code == 0
+
+
+def test_outputs_that_are_not_as_declared_are_said(folder: Path) -> None:
+    info = helper.make_tensor_value_info
+    nodes = [helper.make_node("Relu", ["x"], ["y"], "r"), helper.make_node("Abs", ["x"], ["z"], "a")]
+    model = save(
+        folder / "declared.onnx", nodes, [info("x", 1, [2, 3])], [info("y", 1, ["n", 5]), info("z", 1, ["n", 3])]
+    )
+    ended = call("run", model, "--json")
+    assert ended.code == 0 and [output["shape"] for output in ended.document["outputs"]] == [[2, 3], [2, 3]]
+    assert "warning: " in ended.err and ended.err.count("is declared") == 1
+    assert "output 'y' is declared with shape [n, 5], but is f32[2, 3]: the declaration is ignored" in ended.err
+
+
+def test_shapes_that_contradict_the_model_name_the_node(folder: Path) -> None:
+    nodes = [
+        helper.make_node("Shape", ["z"], ["s"], "measure"),
+        helper.make_node("Concat", ["s", "f"], ["t"], "join", axis=0),
+        helper.make_node("Reshape", ["x", "t"], ["r"], "shape"),
+        helper.make_node("Squeeze", ["r", "a"], ["y"], "squeeze"),
+    ]
+    info = helper.make_tensor_value_info
+    model = save(
+        folder / "contradiction.onnx",
+        nodes,
+        [info("x", 1, [2, 4]), info("z", 1, ["b"])],
+        [info("y", 1, None)],
+        (("a", np.array([0])), ("f", np.array([4]))),
+    )
+    ended = call("run", model)
+    assert ended.code == 2 and "pass " not in ended.err
+    assert "node 'shape'+'squeeze'" in ended.err and "[2, 4] has 8 elements" in ended.err
 
 
 def test_nothing_typed_shows_help() -> None:
