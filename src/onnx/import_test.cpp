@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "onnx/known_attributes.h"
 #include "onnx/model_writer.h"
 
 namespace strop::onnx {
@@ -455,6 +456,30 @@ TEST(Import, DamagedModels) {
     }
   }
   EXPECT_EQ(accepted, 0);  // the graph comes last, so a shorter file has lost some of it
+}
+
+TEST(Attributes, ThoseOfTheStandardAndNoOthers) {
+  EXPECT_EQ(why_not_attribute("Squeeze", "axes", 12), "");
+  EXPECT_EQ(why_not_attribute("Squeeze", "axes", 13), "belongs to opsets until 12, and the model's is 13");
+  EXPECT_EQ(why_not_attribute("LSTM", "layout", 13), "belongs to opsets from 14, and the model's is 13");
+  EXPECT_EQ(why_not_attribute("LSTM", "layout", 14), "");
+  EXPECT_EQ(why_not_attribute("Relu", "alpha", 17), "is not known; it has none");
+  EXPECT_EQ(why_not_attribute("Concat", "axes", 17), "is not known; did you mean 'axis'?; it has axis");
+  EXPECT_EQ(why_not_attribute("OfSomebody", "anything", 17), "");
+  const auto refused = import(model({.nodes = {node("Relu", {"x"}, {"y"}, {int_attr("axis", 0)}, "r")},
+                                     .inputs = {value_info("x", DType::F32, {2})},
+                                     .outputs = {value_info("y", DType::F32, {2})}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "node 'r' (Relu): attribute 'axis' is not known; it has none");
+}
+
+TEST(Outputs, SizesOtherThanDeclaredAreAWarning) {
+  const auto imported = import(model({.nodes = {node("Relu", {"x"}, {"y"})},
+                                      .inputs = {value_info("x", DType::F32, {2, "n"})},
+                                      .outputs = {value_info("y", DType::F32, {3, 4})}}));
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  EXPECT_THAT(imported->warnings, ElementsAre("output 'y' is declared with shape [3, 4], but is f32[2, n]: the "
+                                              "declaration is ignored"));
 }
 
 }  // namespace
