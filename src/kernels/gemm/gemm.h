@@ -1,9 +1,8 @@
 /// fp32 matrix multiplication on the CPU: C = epilogue(op(A) · op(B)), row-major, batched, B optionally packed ahead.
 ///
 /// The loops are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), with two
-/// simplifications that fit inference: a packed B spans all of k (so that it can be packed when the engine is built,
-/// whatever kc and nc are later), and A is never interleaved: the innermost kernel walks a few rows of A side by side,
-/// either where they lie or in a compact copy.
+/// changes that fit inference: a packed B spans all of k (so that it can be packed when the engine is built, whatever
+/// kc and nc are later), and a small A stays where it is, the innermost kernel walking a few of its rows side by side.
 ///
 /// Numerics: fp32 accumulation in the order of k, in `kc` sections (reassociated, fused multiply-adds where the target
 /// has them). Nothing is skipped: 0 · Inf is NaN and propagates. For a given problem and config the result does not
@@ -42,7 +41,7 @@ struct GemmConfig {
   int64_t kc = 0;       ///< length of a section of k; kc · nr floats of B should stay in L1
   int64_t mc = 0;       ///< rows of A per block; mc · kc floats of A should stay in L2
   int64_t nc = 0;       ///< columns of B used before the next block of A is fetched again
-  bool copy_a = false;  ///< copy blocks of A into contiguous memory (always done when trans_a)
+  bool copy_a = false;  ///< interleave blocks of A in tiles of mr rows (always done when trans_a)
   bool copy_b = false;  ///< pack a B that is not packed yet (always done when trans_b)
 
   bool operator==(const GemmConfig&) const = default;

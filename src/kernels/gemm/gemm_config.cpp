@@ -12,12 +12,13 @@ constexpr int64_t kFloatBytes = sizeof(float);
 constexpr int64_t kPageBytes = 4096;
 // Measured on shapes of convolutions in NCHW layout.
 constexpr int64_t kRowsWorthPacking = 192;
-// A section of a panel of B: all of a usual L1, since it streams through with prefetches while C stays in registers.
-constexpr int64_t kPanelBytes = 32 * 1024;
+// A section of a panel of B: twice a usual L1, since it streams through from L2 with prefetches while C stays in
+// registers; longer sections mean that C is read and written less often.
+constexpr int64_t kPanelBytes = 64 * 1024;
 // Half of a usual L2 (512 KiB), a little more, for a block of A.
 constexpr int64_t kBlockBytes = 288 * 1024;
 // A section of B is read once per block of A: a small part of L3, of which other cores leave us an unknown share.
-constexpr int64_t kSectionBytes = 2 * 1024 * 1024;
+constexpr int64_t kSectionBytes = 4 * 1024 * 1024;
 
 /// kc, mc and nc for the config's mr and nr.
 void set_blocking(const GemmProblem& p, GemmConfig& config) {
@@ -50,7 +51,7 @@ GemmConfig default_config(const GemmProblem& problem, CpuTarget target) {
   config.nr = 2 * vector_lanes(target);
   config.mr = max_mr(target, config.nr);
   set_blocking(p, config);
-  // Copying A pays when each copied value is used often; rows that lie closely together are as good as a copy.
+  // Interleaving A pays when each value is used often; rows that lie closely together are nearly as good.
   config.copy_a = p.m > 2 * config.mr && p.n >= 256 && p.lda * kFloatBytes >= 1024;
   // Reading B in place saves its packing, until its panels have been used often enough for packing to pay; much
   // earlier when B's rows lie a multiple of a page apart, as their lines then compete for few sets of the caches.

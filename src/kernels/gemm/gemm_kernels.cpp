@@ -137,6 +137,61 @@ HWY_INLINE void prefetch_output(const BlockArgs& args, const Tile& tile) {
 
 // Rows of B between a prefetch and its use: a few hundred cycles in a full tile, as long as L3 takes.
 constexpr int64_t kRowsAhead = 32;
+// Values of k per turn of the loop over an interleaved A. (Rows of A side by side are better off without: an address
+// per row and value is formed then.)
+constexpr size_t kUnroll = 4;
+
+/// sum += A[kRows, 1] · B[1, kVectors], `value(r)` being A's.
+template <int kRows, int kVectors, class Value>
+HWY_INLINE void accumulate(V (&sum)[kRows][kVectors], const float* HWY_RESTRICT b, const Value& value) {
+  V right[kVectors];
+  HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) right[v] = load(b + v * kLanes);
+  HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
+    const V left = broadcast(value(r));
+    HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) sum[r][v] = mul_add(left, right[v], sum[r][v]);
+  }
+}
+
+/// Level one of the epilogue and the store, for whole and for partial tiles.
+template <int kRows, int kVectors>
+HWY_INLINE void finish(V (&sum)[kRows][kVectors], const BlockArgs& args, const Tile& tile) {
+  if (HWY_LIKELY(args.cols == static_cast<int64_t>(kVectors * kLanes))) {
+    finish_tile<kRows, kVectors>(sum, args, tile);
+    return;
+  }
+  alignas(64) float sums[kMostTileFloats];
+  HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) { store(sum[r][v], sums + (r * kVectors + v) * kLanes); }
+  }
+  finish_partial_tile(args, tile, sums, kVectors * kLanes, kRows);
+}
+
+/// compute_tile for an A that pack_a interleaved.
+template <int kRows, int kVectors>
+HWY_NOINLINE void compute_packed_tile(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const BlockArgs& args,
+                                      const Tile& tile) {
+  V sum[kRows][kVectors];
+  HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) sum[r][v] = zero();
+  }
+  prefetch_output<kRows, kVectors>(args, tile);
+  const size_t k = static_cast<size_t>(args.k);
+  const int64_t ldb = args.ldb;
+  const int64_t ahead = kRowsAhead * ldb;
+  size_t i = 0;
+  for (; i + kUnroll <= k; i += kUnroll) {
+    HWY_UNROLL(4) for (size_t u = 0; u < kUnroll; ++u) {
+      __builtin_prefetch(b + ahead);
+      accumulate<kRows, kVectors>(sum, b, [a](int r) HWY_ATTR { return a[r]; });
+      a += kRows;
+      b += ldb;
+      // One value of k after the other: mixing their instructions makes the compiler run out of registers.
+      asm volatile("" : "+r"(a), "+r"(b));
+    }
+  }
+  for (; i < k; ++i, a += kRows, b += ldb) accumulate<kRows, kVectors>(sum, b, [a](int r) HWY_ATTR { return a[r]; });
+  finish<kRows, kVectors>(sum, args, tile);
+}
 
 /// One tile of C: kRows rows by kVectors vectors, all of args.k, in registers. kChains > 1 deals the values of k out to
 /// several sets of sums, because fewer than eight dependent chains do not fill two multiply-add units of latency four.
@@ -171,27 +226,14 @@ HWY_NOINLINE void compute_tile(const float* HWY_RESTRICT a, const float* HWY_RES
   }
   for (; i < k; ++i, b += ldb) {
     __builtin_prefetch(b + ahead);
-    V right[kVectors];
-    HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) right[v] = load(b + v * kLanes);
-    HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
-      const V value = broadcast(row[r][i]);
-      HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) sum[0][r][v] = mul_add(value, right[v], sum[0][r][v]);
-    }
+    accumulate<kRows, kVectors>(sum[0], b, [&row, i](int r) HWY_ATTR { return row[r][i]; });
   }
   HWY_UNROLL(4) for (int u = 1; u < kChains; ++u) {
     HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
       HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) sum[0][r][v] = add(sum[0][r][v], sum[u][r][v]);
     }
   }
-  if (HWY_LIKELY(args.cols == static_cast<int64_t>(kVectors * kLanes))) {
-    finish_tile<kRows, kVectors>(sum[0], args, tile);
-  } else {
-    alignas(64) float sums[kMostTileFloats];
-    HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
-      HWY_UNROLL(3) for (int v = 0; v < kVectors; ++v) { store(sum[0][r][v], sums + (r * kVectors + v) * kLanes); }
-    }
-    finish_partial_tile(args, tile, sums, kVectors * kLanes, kRows);
-  }
+  finish<kRows, kVectors>(sum[0], args, tile);
 }
 
 using TileFunction = void (*)(const float* HWY_RESTRICT, const float* HWY_RESTRICT, const BlockArgs&, const Tile&);
@@ -200,12 +242,14 @@ using TileFunction = void (*)(const float* HWY_RESTRICT, const float* HWY_RESTRI
 template <int kVectors>
 struct TileFunctions {
   TileFunction plain[13] = {};
-  TileFunction split[4] = {};  ///< kChains > 1, for up to three rows
+  TileFunction packed[13] = {};  ///< of interleaved rows
+  TileFunction split[4] = {};    ///< kChains > 1, for up to three rows
 
   template <int kRows>
   constexpr void fill() {
     if constexpr (kRows <= kMaxRows[kVectors]) {
       plain[kRows] = compute_tile<kRows, kVectors, 1>;
+      packed[kRows] = compute_packed_tile<kRows, kVectors>;
       fill<kRows + 1>();
     }
   }
@@ -217,20 +261,25 @@ struct TileFunctions {
   }
 };
 
+/// The rows of a block's next tile: even shares, so that no tile is much thinner than the others.
+HWY_INLINE int64_t rows_of_tile(int64_t rows_left, int64_t tiles_left) { return rows_left / tiles_left; }
+
 template <int kVectors>
 void multiply_panels(const BlockArgs& args) {
   static constexpr TileFunctions<kVectors> kFunctions;
   const int64_t tiles = (args.rows + args.mr - 1) / args.mr;
+  const TileFunction* functions = args.packed_a ? kFunctions.packed : kFunctions.plain;
+  const int64_t row_step = args.packed_a ? args.k : args.lda;
   for (int64_t p = 0; p < args.panels; ++p) {
     const int64_t col = p * static_cast<int64_t>(kVectors * kLanes);
     const float* b = args.b + p * args.panel_stride;
     for (int64_t t = 0, row = 0; t < tiles; ++t) {
-      const int64_t rows = (args.rows - row) / (tiles - t);  // even shares: no tile is much thinner than the others
+      const int64_t rows = rows_of_tile(args.rows - row, tiles - t);
       const Tile tile{args.c + row * args.ldc + col, args.bias ? args.bias + col : nullptr,
                       args.row_bias ? args.row_bias + row : nullptr,
                       args.add ? args.add + row * args.ld_add + col : nullptr};
-      const TileFunction function = args.split_k && rows <= 3 ? kFunctions.split[rows] : kFunctions.plain[rows];
-      function(args.a + row * args.lda, b, args, tile);
+      const TileFunction function = args.split_k && rows <= 3 ? kFunctions.split[rows] : functions[rows];
+      function(args.a + row * row_step, b, args, tile);
       row += rows;
     }
   }
@@ -246,13 +295,13 @@ void block(const BlockArgs& args) {
 
 #if HWY_MAX_BYTES >= 32
 constexpr int64_t kSquare = 8;
-/// dst[j][i] = src[i][j] for i, j < 8, within registers.
-HWY_INLINE void transpose_square(const float* src, int64_t ld_src, float* dst, int64_t ld_dst) {
+constexpr hn::FixedTag<float, 8> kD8{};
+using V8 = hn::Vec<decltype(kD8)>;
+/// Transposes eight rows of eight in registers: row[i][j] becomes row[j][i].
+HWY_INLINE void transpose_rows(V8 (&row)[8]) {
   constexpr hn::FixedTag<float, 8> d;
   constexpr hn::FixedTag<double, 4> d2;
-  using V8 = hn::Vec<decltype(d)>;
-  V8 row[8], quad[8];
-  HWY_UNROLL(8) for (int i = 0; i < 8; ++i) row[i] = hn::LoadU(d, src + i * ld_src);
+  V8 quad[8];
   // Pairs of rows, then pairs of pairs, within 128-bit halves; then the halves change places.
   HWY_UNROLL(2) for (int i = 0; i < 8; i += 4) {
     const auto low01 = hn::BitCast(d2, hn::InterleaveLower(d, row[i], row[i + 1]));
@@ -265,8 +314,34 @@ HWY_INLINE void transpose_square(const float* src, int64_t ld_src, float* dst, i
     quad[i + 3] = hn::BitCast(d, hn::InterleaveUpper(d2, high01, high23));
   }
   HWY_UNROLL(4) for (int j = 0; j < 4; ++j) {
-    hn::StoreU(hn::ConcatLowerLower(d, quad[j + 4], quad[j]), d, dst + j * ld_dst);
-    hn::StoreU(hn::ConcatUpperUpper(d, quad[j + 4], quad[j]), d, dst + (j + 4) * ld_dst);
+    row[j] = hn::ConcatLowerLower(d, quad[j + 4], quad[j]);
+    row[j + 4] = hn::ConcatUpperUpper(d, quad[j + 4], quad[j]);
+  }
+}
+
+/// dst[j][i] = src[i][j] for i, j < 8.
+HWY_INLINE void transpose_square(const float* src, int64_t ld_src, float* dst, int64_t ld_dst) {
+  V8 row[8];
+  HWY_UNROLL(8) for (int i = 0; i < 8; ++i) row[i] = hn::LoadU(kD8, src + i * ld_src);
+  transpose_rows(row);
+  HWY_UNROLL(8) for (int j = 0; j < 8; ++j) hn::StoreU(row[j], kD8, dst + j * ld_dst);
+}
+
+/// Eight values of k from up to twelve rows: dst[j * rows + r] = src[r * ld_src + j] for j < 8. What is stored beyond a
+/// value's rows is overwritten by the next value's; the last store reaches up to kPackASlack floats further.
+HWY_INLINE void interleave_eight(const float* src, int64_t ld_src, int64_t rows, float* dst) {
+  V8 first[8], second[8];
+  for (int i = 0; i < 8; ++i) first[i] = i < rows ? hn::LoadU(kD8, src + i * ld_src) : hn::Zero(kD8);
+  transpose_rows(first);
+  if (rows <= kSquare) {
+    HWY_UNROLL(8) for (int j = 0; j < 8; ++j) hn::StoreU(first[j], kD8, dst + j * rows);
+    return;
+  }
+  for (int i = 0; i < 8; ++i) second[i] = 8 + i < rows ? hn::LoadU(kD8, src + (8 + i) * ld_src) : hn::Zero(kD8);
+  transpose_rows(second);
+  HWY_UNROLL(8) for (int j = 0; j < 8; ++j) {
+    hn::StoreU(first[j], kD8, dst + j * rows);
+    hn::StoreU(second[j], kD8, dst + j * rows + kSquare);
   }
 }
 #else
@@ -289,6 +364,38 @@ void transpose(const TransposeArgs& args) {
     }
     for (; j < args.cols; ++j) {
       for (int64_t s = 0; s < rows; ++s) args.dst[j * args.ld_dst + i + s] = args.src[(i + s) * args.ld_src + j];
+    }
+  }
+}
+
+/// One tile of pack_a, whose A is not transposed.
+void interleave_rows(const float* src, int64_t ld_src, int64_t rows, int64_t k, float* dst) {
+  int64_t i = 0;
+#if HWY_MAX_BYTES >= 32
+  for (; i + kSquare <= k; i += kSquare) interleave_eight(src + i, ld_src, rows, dst + i * rows);
+#endif
+  for (; i < k; ++i) {
+    for (int64_t r = 0; r < rows; ++r) dst[i * rows + r] = src[r * ld_src + i];
+  }
+}
+
+void pack_a(const PackAArgs& args) {
+  const int64_t tiles = (args.rows + args.mr - 1) / args.mr;
+  if (!args.transposed) {
+    for (int64_t t = 0, row = 0; t < tiles; ++t) {
+      const int64_t rows = rows_of_tile(args.rows - row, tiles - t);
+      interleave_rows(args.src + row * args.ld_src, args.ld_src, rows, args.k, args.dst + row * args.k);
+      row += rows;
+    }
+    return;
+  }
+  for (int64_t i = 0; i < args.k; ++i) {
+    const float* from = args.src + i * args.ld_src;
+    for (int64_t t = 0, row = 0; t < tiles; ++t) {
+      const int64_t rows = rows_of_tile(args.rows - row, tiles - t);
+      float* to = args.dst + row * args.k + i * rows;
+      for (int64_t r = 0; r < rows; ++r) to[r] = from[row + r];
+      row += rows;
     }
   }
 }
@@ -365,6 +472,7 @@ const Kernels& kernels() {
   static constexpr Kernels kKernels = {static_cast<int>(kLanes),
                                        {kMaxRows[0], kMaxRows[1], kMaxRows[2], kMaxRows[3]},
                                        block,
+                                       pack_a,
                                        transpose,
                                        pack,
                                        gemv_dot,

@@ -9,8 +9,9 @@ namespace strop::kernels::gemm {
 
 /// C[rows, panels · width] (+)= A[rows, k] · B[k, panels · width] for a run of panels, each `vectors` vectors wide.
 struct BlockArgs {
-  const float* a;  ///< rows contiguous in k
-  int64_t lda;
+  const float* a;  ///< rows contiguous in k, or with packed_a what pack_a wrote for the same rows, mr and k
+  int64_t lda;     ///< without packed_a
+  bool packed_a;
   int64_t rows;
   int64_t mr;            ///< most rows per tile; rows are dealt out evenly
   const float* b;        ///< first panel
@@ -30,6 +31,19 @@ struct BlockArgs {
   bool clamp;
   float lo, hi;
 };
+
+/// Interleaves rows of A for BlockArgs: the rows of a tile side by side, so that the innermost loop reads one stream.
+/// The tile of `tile_rows` rows from `row` on lies at dst + row · k: dst[row · k + i · tile_rows + r] = A[row + r, i].
+struct PackAArgs {
+  const float* src;
+  int64_t ld_src;
+  bool transposed;  ///< A[r, i] is src[i * ld_src + r], otherwise src[r * ld_src + i]
+  int64_t rows;
+  int64_t mr;
+  int64_t k;
+  float* dst;  ///< rows · k floats, and kPackASlack more that are overwritten
+};
+constexpr int64_t kPackASlack = 16;
 
 /// dst[j, i] = src[i, j] for i < rows, j < cols.
 struct TransposeArgs {
@@ -68,6 +82,7 @@ struct Kernels {
   int lanes;
   int max_mr[4];  ///< by vectors per panel; [0] unused
   void (*block)(const BlockArgs& args);
+  void (*pack_a)(const PackAArgs& args);
   void (*transpose)(const TransposeArgs& args);
   void (*pack)(const PackArgs& args);
   void (*gemv_dot)(const GemvArgs& args);

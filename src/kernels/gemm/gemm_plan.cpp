@@ -89,8 +89,6 @@ int64_t packed_floats(int64_t k, int64_t n, int64_t nr, int64_t lanes) {
   return (n / nr * nr + round_up(n % nr, lanes)) * k;
 }
 
-int64_t copied_lda(int64_t kc) { return (ceil_div(kc, 16) | 1) * 16; }
-
 Plan make_plan(const GemmProblem& p, const GemmConfig& config, int threads) {
   if (p.n == 1 || (p.m == 1 && !p.packed_b)) return plan_gemv(p, threads);
   Plan plan;
@@ -105,7 +103,7 @@ Plan make_plan(const GemmProblem& p, const GemmConfig& config, int threads) {
 
   const int64_t lanes = kernels_for(config.target).lanes;
   if (plan.copy_a) {
-    plan.a_floats = std::min(config.mc, plan.rows_per_task) * copied_lda(std::min(config.kc, p.k));
+    plan.a_floats = round_up(std::min(config.mc, plan.rows_per_task) * std::min(config.kc, p.k) + kPackASlack, 16);
   }
   if (plan.b_source == BSource::PerTask) {
     const int64_t cols = std::min({plan.cols_per_portion, plan.cols_per_task, round_up(p.n, lanes)});

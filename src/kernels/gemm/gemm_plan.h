@@ -54,10 +54,6 @@ Plan make_plan(const GemmProblem& problem, const GemmConfig& config, int threads
 /// Floats of one packed B.
 int64_t packed_floats(int64_t k, int64_t n, int64_t nr, int64_t lanes);
 
-/// Row stride of the copy of a block of A with kc columns: whole cache lines, an odd number, so that rows do not
-/// compete for the same cache sets.
-int64_t copied_lda(int64_t kc);
-
 constexpr int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 constexpr int64_t ceil_div(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
 

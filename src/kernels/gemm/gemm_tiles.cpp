@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/gemm/gemm_run.h"
 
@@ -33,12 +32,6 @@ struct Region {
 /// Part of the range of k.
 struct Section {
   int64_t begin, length;
-};
-
-/// Rows of A, contiguous in k.
-struct Rows {
-  const float* a;
-  int64_t lda;
 };
 
 /// Packs the region's columns, for k in the section.
@@ -84,22 +77,18 @@ PanelsOfB pack_portion(const Call& call, const Region& columns, const Section& k
   return packed_panels(call, columns, k, scratch);
 }
 
-/// A's values for a block, in place or copied to the worker's scratch.
-Rows prepare_a(const Call& call, const Region& block, const Section& k, int worker) {
+/// Sets A for a block: in place, or interleaved in the worker's scratch.
+void prepare_a(const Call& call, const Region& block, const Section& k, int worker, BlockArgs& args) {
   const GemmProblem& p = call.problem;
   const float* a = call.a + block.batch * p.stride_a;
-  if (!call.plan.copy_a) return {a + block.row * p.lda + k.begin, p.lda};
+  a += p.trans_a ? k.begin * p.lda + block.row : block.row * p.lda + k.begin;
+  args.packed_a = call.plan.copy_a;
+  args.lda = p.lda;
+  args.a = a;
+  if (!call.plan.copy_a) return;
   float* copy = call.a_scratch(worker);
-  const int64_t ld_copy = copied_lda(k.length);
-  if (p.trans_a) {
-    call.kernels->transpose({a + k.begin * p.lda + block.row, p.lda, k.length, block.rows, copy, ld_copy});
-  } else {
-    for (int64_t r = 0; r < block.rows; ++r) {
-      std::memcpy(copy + r * ld_copy, a + (block.row + r) * p.lda + k.begin,
-                  static_cast<size_t>(k.length) * sizeof(float));
-    }
-  }
-  return {copy, ld_copy};
+  call.kernels->pack_a({a, p.lda, p.trans_a, block.rows, call.config.mr, k.length, copy});
+  args.a = copy;
 }
 
 /// The target of a block's sums and level one of the epilogue: everything that is added joins the first section of k,
@@ -147,13 +136,11 @@ void multiply_panels(const Call& call, const Region& region, const Section& k, c
 void multiply_block(const Call& call, const Region& block, const PanelsOfB& b, const Section& k, int worker) {
   const int64_t nr = call.config.nr;
   const GemmEpilogue& epilogue = call.epilogue;
-  const Rows rows = prepare_a(call, block, k, worker);
   BlockArgs args{};
-  args.a = rows.a;
-  args.lda = rows.lda;
+  prepare_a(call, block, k, worker, args);
   args.rows = block.rows;
   args.mr = call.config.mr;
-  args.split_k = call.problem.m <= 3;
+  args.split_k = call.problem.m <= 3 && !args.packed_a;
   args.k = k.length;
   const bool call_back = epilogue.apply != nullptr && k.begin + k.length == call.problem.k;
   const int64_t step = call_back ? std::max<int64_t>(kCallbackColumns / nr, 1) * nr : block.cols;
