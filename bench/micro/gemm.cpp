@@ -339,7 +339,7 @@ void race(std::vector<Contender>& contenders, const GemmProblem& p, const Option
 
 void tune(const GemmProblem& p, const Options& options, Threads& threads, Report& report) {
   Data data(p);
-  auto configs = kernels::candidate_configs(p, kernels::best_cpu_target(), false);
+  auto configs = kernels::candidate_configs(p);
   if (!options.configs.empty()) configs.resize(1);
   for (const auto& changes : options.configs) configs.push_back(config_of(p, changes));
   std::vector<Contender> contenders;

@@ -102,11 +102,12 @@ const std::vector<HostileEngine>& hostile_engines() {
        "step for node 'product': operator MatMul: operand 0 is missing: build the engine again"},
       {"unknown_tactic", [](Changed& c) { c.variant.tactic = "MatMul.cpu.magic"; },
        "step for node 'product': tactic 'MatMul.cpu.magic' is not part of this build of Strop: build the engine again"},
-      {"tactic_of_another_operator", [](Changed& c) { c.variant.tactic = "Softmax.cpu.rows"; },
+      {"tactic_of_another_operator",
+       [](Changed& c) { c.variant.tactic = "Softmax.cpu.rows", c.variant.tactic_version = 1; },
        "step for node 'product': tactic 'Softmax.cpu.rows' is for operator Softmax, not MatMul: build the engine "
        "again"},
       {"tactic_of_another_version", [](Changed& c) { c.variant.tactic_version = 9; },
-       "step for node 'product': tactic 'MatMul.cpu.packed_gemm' has version 1 here but the engine was built with "
+       "step for node 'product': tactic 'MatMul.cpu.packed_gemm' has version 2 here but the engine was built with "
        "version 9: build the engine again"},
       {"parameters_that_are_no_numbers", [](Changed& c) { c.variant.config = "nr=many"; },
        "step for node 'product': tactic 'MatMul.cpu.packed_gemm': tactic parameters: expected 'name=integer', found "

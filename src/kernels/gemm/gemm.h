@@ -86,10 +86,13 @@ int vector_lanes(CpuTarget target);
 /// Most rows that the innermost kernel of a target holds in registers beside nr columns.
 int max_mr(CpuTarget target, int nr);
 
-/// A good config without measuring, for `target` (which this CPU must offer).
-GemmConfig default_config(const GemmProblem& problem, CpuTarget target = best_cpu_target());
-/// The configs worth measuring, default first, no duplicates. With packed_b all keep the default's nr if `keep_nr`.
-std::vector<GemmConfig> candidate_configs(const GemmProblem& problem, CpuTarget target, bool keep_nr);
+/// A good config without measuring, for `target` (which this CPU must offer) and panels of `vectors` vectors (1 to 3).
+constexpr int kDefaultVectors = 2;
+GemmConfig default_config(const GemmProblem& problem, CpuTarget target = best_cpu_target(),
+                          int vectors = kDefaultVectors);
+/// The configs worth measuring: the default first, then those that have been seen to win on problems of this kind. They
+/// differ from the default of their nr in copy_a or copy_b only.
+std::vector<GemmConfig> candidate_configs(const GemmProblem& problem, CpuTarget target = best_cpu_target());
 
 /// Bytes of one packed B. Depends on k, n, config.nr and config.target only, as do the packed bytes:
 /// panels of nr columns, each [k, nr] contiguous, one after the other; the last panel is as wide as the remaining

@@ -12,13 +12,16 @@ constexpr int64_t kFloatBytes = sizeof(float);
 constexpr int64_t kPageBytes = 4096;
 // Measured on shapes of convolutions in NCHW layout.
 constexpr int64_t kRowsWorthPacking = 192;
-// A section of a panel of B: twice a usual L1, since it streams through from L2 with prefetches while C stays in
+// A section of a panel of B: more than a usual L1, since it streams through from L2 with prefetches while C stays in
 // registers; longer sections mean that C is read and written less often.
-constexpr int64_t kPanelBytes = 64 * 1024;
+constexpr int64_t kPanelBytes = 48 * 1024;
 // Half of a usual L2 (512 KiB), a little more, for a block of A.
 constexpr int64_t kBlockBytes = 288 * 1024;
 // A section of B is read once per block of A: a small part of L3, of which other cores leave us an unknown share.
-constexpr int64_t kSectionBytes = 4 * 1024 * 1024;
+constexpr int64_t kSectionBytes = 3 * 1024 * 1024;
+
+// Longest sums for which wider panels have been seen to win.
+constexpr int64_t kMostWideK = 320;
 
 /// kc, mc and nc for the config's mr and nr.
 void set_blocking(const GemmProblem& p, GemmConfig& config) {
@@ -44,11 +47,11 @@ int max_mr(CpuTarget target, int nr) {
   return kernels.max_mr[vectors];
 }
 
-GemmConfig default_config(const GemmProblem& problem, CpuTarget target) {
+GemmConfig default_config(const GemmProblem& problem, CpuTarget target, int vectors) {
   const GemmProblem p = gemm::with_dense_strides(problem);
   GemmConfig config;
   config.target = target;
-  config.nr = 2 * vector_lanes(target);
+  config.nr = vectors * vector_lanes(target);
   config.mr = max_mr(target, config.nr);
   set_blocking(p, config);
   // Interleaving A pays when each value is used often; rows that lie closely together are nearly as good.
@@ -60,39 +63,22 @@ GemmConfig default_config(const GemmProblem& problem, CpuTarget target) {
   return config;
 }
 
-std::vector<GemmConfig> candidate_configs(const GemmProblem& problem, CpuTarget target, bool keep_nr) {
-  const GemmProblem p = gemm::with_dense_strides(problem);
-  const GemmConfig first = default_config(p, target);
+std::vector<GemmConfig> candidate_configs(const GemmProblem& problem, CpuTarget target) {
+  const GemmConfig first = default_config(problem, target);
   std::vector<GemmConfig> configs{first};
-  const auto add = [&](GemmConfig config) {
-    if (std::find(configs.begin(), configs.end(), config) == configs.end()) configs.push_back(config);
-  };
-  for (int vectors : {2, 3, 1}) {
-    GemmConfig config = first;
-    config.nr = vectors * vector_lanes(target);
-    if (keep_nr && config.nr != first.nr) continue;
-    config.mr = max_mr(target, config.nr);
-    set_blocking(p, config);
-    add(config);
-    GemmConfig other_copy = config;
-    other_copy.copy_a = !config.copy_a;
-    add(other_copy);
-    if (!p.packed_b && !p.trans_b) {
-      GemmConfig other_b = config;
-      other_b.copy_b = !config.copy_b;
-      add(other_b);
-    }
-    if (config.kc > 128) {
-      GemmConfig half_kc = config;
-      half_kc.kc = gemm::round_up(gemm::ceil_div(config.kc, 2), 8);
-      half_kc.mc = config.mc * 2;
-      add(half_kc);
-    }
-    if (config.mc > 2 * config.mr && config.mc < 2 * p.m) {
-      GemmConfig half_mc = config;
-      half_mc.mc = gemm::round_up(config.mc / 2, config.mr);
-      add(half_mc);
-    }
+  const auto& p = problem;
+  if (p.n == 1) return configs;
+  // Wider panels read A less often, which short sums with many rows and products with one row gain from.
+  if (p.n > first.nr && (p.k <= kMostWideK || p.m == 1)) {
+    configs.push_back(default_config(p, target, kDefaultVectors + 1));
+  }
+  if (p.m > first.mr && !p.trans_a) {
+    configs.push_back(first);
+    configs.back().copy_a = !first.copy_a;
+  }
+  if (p.m > first.mr && !p.packed_b && !p.trans_b) {
+    configs.push_back(first);
+    configs.back().copy_b = !first.copy_b;
   }
   return configs;
 }

@@ -42,13 +42,11 @@ bool packs_b(const Problem& problem) {
          problem.in(1).count().constant() > 0;
 }
 
+// Parameters: "vectors" (width of a panel of B in vector registers), "copy_a" and "copy_b" (as in GemmConfig; 0 or 1).
+// What is absent is the kernel's default for the shapes at hand.
 GemmConfig kernel_config(const GemmProblem& gemm, const Config& config) {
-  GemmConfig kernel = kernels::default_config(gemm);
-  kernel.nr = static_cast<int>(config.get("nr", kernel.nr));
-  kernel.mr = static_cast<int>(config.get("mr", kernel.mr));
-  kernel.kc = config.get("kc", kernel.kc);
-  kernel.mc = config.get("mc", kernel.mc);
-  kernel.nc = config.get("nc", kernel.nc);
+  const auto vectors = static_cast<int>(config.get("vectors", kernels::kDefaultVectors));
+  GemmConfig kernel = kernels::default_config(gemm, kernels::best_cpu_target(), vectors);
   kernel.copy_a = config.get("copy_a", kernel.copy_a) != 0;
   kernel.copy_b = config.get("copy_b", kernel.copy_b) != 0;
   return kernel;
@@ -145,52 +143,91 @@ int64_t count_before_matrix(const std::vector<int64_t>& dims) {
   return count;
 }
 
-Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& args) {
-  const Problem& problem = args.problem;
+/// A problem with constant shapes as calls of the kernel.
+struct Calls {
+  GemmProblem gemm;
+  std::vector<GemmLaunch::Item> items;
+};
+
+Calls calls_of(const Problem& problem, bool packed_b) {
   const auto& attrs = problem.attrs.as<MatMulAttrs>();
-  auto launch = std::make_unique<GemmLaunch>();
-  roles_of(problem, launch->roles);
   const auto a = problem.in_dims(0);
   const auto b = problem.in_dims(1);
   const auto c = problem.out_dims();
-  GemmProblem& gemm = launch->problem;
+  Calls calls;
+  GemmProblem& gemm = calls.gemm;
   gemm.m = c[c.size() - 2];
   gemm.n = c[c.size() - 1];
   gemm.k = a[a.size() - (attrs.trans_a ? 2 : 1)];
   gemm.trans_a = attrs.trans_a;
   gemm.trans_b = attrs.trans_b;
-  gemm.packed_b = args.packed(1);
+  gemm.packed_b = packed_b;
   const int64_t batch = count_before_matrix(c);
   const int64_t batch_a = count_before_matrix(a);
   const int64_t batch_b = count_before_matrix(b);
   if (batch_b == 1 && batch_a == batch && !attrs.trans_a) {
     gemm.m *= batch;  // one B for all: the batch is just more rows
-    launch->items = {{0, 0, 0}};
+    calls.items = {{0, 0, 0}};
   } else if ((batch_a == batch || batch_a == 1) && (batch_b == batch || batch_b == 1)) {
     gemm.batch = batch;
     gemm.stride_a = batch_a == 1 ? 0 : gemm.m * gemm.k;
     gemm.stride_b = batch_b == 1 ? 0 : gemm.k * gemm.n;
     gemm.stride_c = gemm.m * gemm.n;
-    launch->items = {{0, 0, 0}};
+    calls.items = {{0, 0, 0}};
   } else {
     for (int64_t item = 0; item < batch; ++item) {
-      launch->items.push_back({operand_matrix(item, c, a) * gemm.m * gemm.k,
-                               operand_matrix(item, c, b) * gemm.k * gemm.n, item * gemm.m * gemm.n});
+      calls.items.push_back({operand_matrix(item, c, a) * gemm.m * gemm.k, operand_matrix(item, c, b) * gemm.k * gemm.n,
+                             item * gemm.m * gemm.n});
     }
   }
-  if (gemm.m * gemm.n * gemm.batch == 0) launch->items.clear();
-  if (launch->roles.general) {
-    launch->tiles = tactics::TileEpilogue({attrs.epilogue, kMatMulEpilogueInput, c.size() - 1}, launch->roles, gemm.n);
+  if (gemm.m * gemm.n * gemm.batch == 0) calls.items.clear();
+  return calls;
+}
+
+/// The kernel's candidates as parameters; of a problem whose shapes vary, only the default, which follows the shapes.
+std::vector<Config> configs(const Problem& problem) {
+  std::vector<Config> result{Config{}};
+  if (!problem.in(0).is_static() || !problem.in(1).is_static() || !problem.out().is_static()) return result;
+  const GemmProblem gemm = calls_of(problem, packs_b(problem)).gemm;
+  const auto candidates = kernels::candidate_configs(gemm);
+  const GemmConfig& first = candidates.front();
+  for (const GemmConfig& candidate : std::span(candidates).subspan(1)) {
+    Config config;
+    if (candidate.nr != first.nr) {
+      config.values.emplace_back("vectors", candidate.nr / kernels::vector_lanes(candidate.target));
+    } else {
+      if (candidate.copy_a != first.copy_a) config.values.emplace_back("copy_a", candidate.copy_a);
+      if (candidate.copy_b != first.copy_b) config.values.emplace_back("copy_b", candidate.copy_b);
+    }
+    result.push_back(std::move(config));
   }
-  launch->config = kernel_config(gemm, args.config);
-  launch->workspace = kernels::gemm_workspace_bytes(gemm, launch->config, args.threads);
+  return result;
+}
+
+Result<std::unique_ptr<tactics::Launch>> prepare(const tactics::PrepareArgs& args) {
+  const Problem& problem = args.problem;
+  const auto& attrs = problem.attrs.as<MatMulAttrs>();
+  auto launch = std::make_unique<GemmLaunch>();
+  roles_of(problem, launch->roles);
+  Calls calls = calls_of(problem, args.packed(1));
+  launch->problem = calls.gemm;
+  launch->items = std::move(calls.items);
+  const auto columns_axis = static_cast<size_t>(problem.out().rank()) - 1;
+  if (launch->roles.general) {
+    launch->tiles =
+        tactics::TileEpilogue({attrs.epilogue, kMatMulEpilogueInput, columns_axis}, launch->roles, launch->problem.n);
+  }
+  launch->config = kernel_config(launch->problem, args.config);
+  launch->workspace = kernels::gemm_workspace_bytes(launch->problem, launch->config, args.threads);
   return std::unique_ptr<tactics::Launch>(std::move(launch));
 }
 
 constexpr tactics::Tactic kPackedGemm{
     .name = "MatMul.cpu.packed_gemm",
+    .version = 2,
     .op = "MatMul",
     .why_not = why_not,
+    .configs = configs,
     .packs = packs,
     .pack = pack,
     .prepare = prepare,
