@@ -91,7 +91,7 @@ constexpr int kDefaultVectors = 2;
 GemmConfig default_config(const GemmProblem& problem, CpuTarget target = best_cpu_target(),
                           int vectors = kDefaultVectors);
 /// The configs worth measuring: the default first, then those that have been seen to win on problems of this kind. They
-/// differ from the default of their nr in copy_a or copy_b only.
+/// differ from the default of their nr in copy_a only.
 std::vector<GemmConfig> candidate_configs(const GemmProblem& problem, CpuTarget target = best_cpu_target());
 
 /// Bytes of one packed B. Depends on k, n, config.nr and config.target only, as do the packed bytes:

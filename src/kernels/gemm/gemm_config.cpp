@@ -76,10 +76,6 @@ std::vector<GemmConfig> candidate_configs(const GemmProblem& problem, CpuTarget 
     configs.push_back(first);
     configs.back().copy_a = !first.copy_a;
   }
-  if (p.m > first.mr && !p.packed_b && !p.trans_b) {
-    configs.push_back(first);
-    configs.back().copy_b = !first.copy_b;
-  }
   return configs;
 }
 

@@ -42,13 +42,12 @@ bool packs_b(const Problem& problem) {
          problem.in(1).count().constant() > 0;
 }
 
-// Parameters: "vectors" (width of a panel of B in vector registers), "copy_a" and "copy_b" (as in GemmConfig; 0 or 1).
-// What is absent is the kernel's default for the shapes at hand.
+// Parameters: "vectors" (width of a panel of B in vector registers) and "copy_a" (as in GemmConfig; 0 or 1). What is
+// absent is the kernel's default for the shapes at hand.
 GemmConfig kernel_config(const GemmProblem& gemm, const Config& config) {
   const auto vectors = static_cast<int>(config.get("vectors", kernels::kDefaultVectors));
   GemmConfig kernel = kernels::default_config(gemm, kernels::best_cpu_target(), vectors);
   kernel.copy_a = config.get("copy_a", kernel.copy_a) != 0;
-  kernel.copy_b = config.get("copy_b", kernel.copy_b) != 0;
   return kernel;
 }
 
@@ -196,8 +195,7 @@ std::vector<Config> configs(const Problem& problem) {
     if (candidate.nr != first.nr) {
       config.values.emplace_back("vectors", candidate.nr / kernels::vector_lanes(candidate.target));
     } else {
-      if (candidate.copy_a != first.copy_a) config.values.emplace_back("copy_a", candidate.copy_a);
-      if (candidate.copy_b != first.copy_b) config.values.emplace_back("copy_b", candidate.copy_b);
+      config.values.emplace_back("copy_a", candidate.copy_a);
     }
     result.push_back(std::move(config));
   }
