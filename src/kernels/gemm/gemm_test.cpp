@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "kernels/gemm/gemm_kernels.h"
 
 namespace strop::kernels {
 namespace {
@@ -440,6 +441,32 @@ TEST_P(GemmTest, PackedLayoutIsTheDocumentedOne) {
     const float* last = packed.data() + k * 2 * lanes + kk * lanes;
     EXPECT_EQ(last[0], b[kk * n + 2 * lanes]);
     for (int64_t j = 1; j < lanes; ++j) EXPECT_EQ(last[j], 0.0f);
+  }
+}
+
+TEST_P(GemmTest, PackAPutsTheRowsOfATileSideBySide) {
+  for (const int64_t rows : {1, 5, 6, 7, 8, 11, 12, 13, 29}) {
+    for (const int64_t mr : {1, 4, 6, 8, 9, 12}) {
+      for (const int64_t k : {0, 1, 7, 8, 9, 16, 37}) {
+        const int64_t ld = std::max(rows, k) + 3;
+        const std::vector<float> a = random_values(ld * ld, 5);
+        for (const bool transposed : {false, true}) {
+          std::vector<float> packed(static_cast<size_t>(rows * k + gemm::kPackASlack + 1), kGuard);
+          gemm::kernels_for(GetParam()).pack_a({a.data(), ld, transposed, rows, mr, k, packed.data()});
+          const int64_t tiles = (rows + mr - 1) / mr;
+          for (int64_t t = 0, row = 0; t < tiles; ++t) {
+            const int64_t height = (rows - row) / (tiles - t);
+            for (int64_t i = 0; i < k * height; ++i) {
+              const int64_t r = row + i % height, kk = i / height;
+              const float want = a[static_cast<size_t>(transposed ? kk * ld + r : r * ld + kk)];
+              ASSERT_EQ(packed[static_cast<size_t>(row * k + i)], want) << rows << " " << mr << " " << k;
+            }
+            row += height;
+          }
+          EXPECT_EQ(packed.back(), kGuard) << "beyond the slack";
+        }
+      }
+    }
   }
 }
 
