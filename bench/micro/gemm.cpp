@@ -14,13 +14,13 @@
 #include <fmt/core.h>
 #include <immintrin.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -58,7 +58,8 @@ __attribute__((target("avx2,fma"))) double fma_peak_gflops() {
 #pragma GCC unroll 12
     for (auto& s : sum) s = _mm256_set1_ps(0.5f);
     const __m256 x = _mm256_set1_ps(0.999f);
-    const auto keep = [&] {  // the compiler may not move the sums' computation past this point
+    const auto keep = [&]()
+        __attribute__((target("avx2,fma"))) {  // the compiler may not move the sums' computation past this point
       asm volatile(""
                    : "+x"(sum[0]), "+x"(sum[1]), "+x"(sum[2]), "+x"(sum[3]), "+x"(sum[4]), "+x"(sum[5])
                    :
@@ -457,11 +458,8 @@ int main_inside(const Options& options) {
   return options.json.empty() || write_json(options, report) ? 0 : 1;
 }
 
-}  // namespace
-}  // namespace strop
-
-int main(int argc, char** argv) {
-  strop::Options options;
+int run(int argc, char** argv) {
+  Options options;
   for (int i = 0; i < argc; ++i) options.command += std::string(i > 0 ? " " : "") + argv[i];
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
@@ -485,5 +483,17 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  return strop::main_inside(options);
+  return main_inside(options);
+}
+
+}  // namespace
+}  // namespace strop
+
+int main(int argc, char** argv) {
+  try {
+    return strop::run(argc, argv);
+  } catch (const std::exception& e) {  // fmt, JSON and memory
+    std::fputs(e.what(), stderr);
+    return 1;
+  }
 }

@@ -113,17 +113,18 @@ void set_output(const Call& call, const Region& region, const Section& k, BlockA
   args.hi = e.hi;
 }
 
-/// Where a region begins in its panels.
-struct First {
-  int64_t panel;
-  int64_t k;  ///< the panels' first row of B
+/// Panels, and where a region begins in them.
+struct PanelsFrom {
+  const Panels& panels;
+  int64_t first;    ///< the region's first panel
+  int64_t first_k;  ///< the panels' first row of B
 };
 
 /// `region` must lie within whole panels or be (part of) the narrow one.
-void multiply_panels(const Call& call, const Region& region, const Section& k, const Panels& panels, const First& first,
-                     BlockArgs args) {
+void multiply_panels(const Call& call, const Region& region, const Section& k, const PanelsFrom& from, BlockArgs args) {
+  const Panels& panels = from.panels;
   set_output(call, region, k, args);
-  args.b = panels.b + first.panel * panels.panel_stride + (k.begin - first.k) * panels.ldb;
+  args.b = panels.b + from.first * panels.panel_stride + (k.begin - from.first_k) * panels.ldb;
   args.ldb = panels.ldb;
   args.panel_stride = panels.panel_stride;
   args.panels = ceil_div(region.cols, panels.width);
@@ -151,11 +152,11 @@ void multiply_block(const Call& call, const Region& block, const PanelsOfB& b, c
     const int64_t panel = (part.col - b.col) / nr;
     const int64_t whole_cols = part.cols / nr * nr;
     if (whole_cols > 0) {
-      multiply_panels(call, {part.batch, part.row, part.rows, part.col, whole_cols}, k, b.whole, {panel, b.k}, args);
+      multiply_panels(call, {part.batch, part.row, part.rows, part.col, whole_cols}, k, {b.whole, panel, b.k}, args);
     }
     if (whole_cols < part.cols) {
       const Region edge{part.batch, part.row, part.rows, part.col + whole_cols, part.cols - whole_cols};
-      multiply_panels(call, edge, k, b.last, {0, b.k}, args);
+      multiply_panels(call, edge, k, {b.last, 0, b.k}, args);
     }
     if (call_back) {
       const GemmProblem& p = call.problem;
