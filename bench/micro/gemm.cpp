@@ -37,7 +37,6 @@
 namespace strop {
 namespace {
 
-using kernels::CpuTarget;
 using kernels::GemmConfig;
 using kernels::GemmProblem;
 
