@@ -51,7 +51,6 @@ class BlockLowering {
   Result<bool> lower_view(ir::NodeId id);  ///< true: no step needed
   Result<void> lower_regions(ir::NodeId id, plan::Step& step);
   int32_t lower_attrs(const ops::Attrs& attrs);
-  tactics::Problem make_problem(const ir::Node& node) const;
   Result<void> choose_tactic(const ir::Node& node, const tactics::Problem& problem, plan::Step& step, StepInfo& info);
   Result<void> pack_weights(const ir::Node& node, const tactics::Problem& problem, const select::Choice& choice,
                             plan::Variant& variant);

@@ -1,6 +1,8 @@
 #include "compiler/compile.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "device/cpu_device.h"
@@ -20,44 +22,117 @@ const KnobList& compiler_knobs() {
 
 namespace {
 
-/// Chooses tactics and lowers; what was measured is saved whether or not that succeeds, so that an interrupted build
-/// has not measured in vain.
-Result<Lowered> select_and_lower(const ir::Graph& graph, const CompileOptions& options, const Route& route,
-                                 const CompileEnvironment& environment, Compiled& compiled) {
-  select::TimingCache cache;
-  if (options.times) {
-    cache = *options.times;
-  } else if (!options.timing_cache.empty()) {
-    STROP_ASSIGN(cache, select::TimingCache::load(options.timing_cache));
-    if (cache.unusable_lines() > 0) {
-      environment.log.warning("timing cache '{}': {} lines cannot be used and were ignored", options.timing_cache,
-                              cache.unusable_lines());
+/// What measures and chooses during one build, and what is known of times.
+class Selection {
+ public:
+  Selection(const CompileOptions& options, const Route& route, const CompileEnvironment& environment)
+      : options_(options), route_(route), environment_(environment) {}
+
+  Result<void> start() {
+    if (options_.times) {
+      cache_ = *options_.times;
+    } else if (!options_.timing_cache.empty()) {
+      STROP_ASSIGN(cache_, select::TimingCache::load(options_.timing_cache));
+      if (cache_.unusable_lines() > 0) {
+        environment_.log.warning("timing cache '{}': {} lines cannot be used and were ignored", options_.timing_cache,
+                                 cache_.unusable_lines());
+      }
     }
+    device_ = device::make_cpu_device(kernels::to_string(kernels::best_cpu_target()));
+    select::SelectOptions select_options = options_.select;
+    select_options.cancel = environment_.cancel;
+    select_options.on_measure = [this](std::string_view problem) { report("measure", problem); };
+    selector_.emplace(select::SelectEnvironment{tactics::builtin_cpu_tactics(), *device_, environment_.threads,
+                                                tactics::fingerprint(), cache_},
+                      route_, std::move(select_options));
+    return {};
   }
-  const auto device = device::make_cpu_device(kernels::to_string(kernels::best_cpu_target()));
-  const auto report = [&](std::string_view stage, std::string_view item, int64_t done, int64_t total) {
-    if (options.progress) options.progress(stage, item, done, total);
-  };
-  const auto total = static_cast<int64_t>(graph.order().size());
-  int64_t done = 0;
-  select::SelectOptions select_options = options.select;
-  select_options.cancel = environment.cancel;
-  select_options.on_measure = [&](std::string_view problem) { report("measure", problem, done - 1, total); };
-  select::Selector selector(
-      {tactics::builtin_cpu_tactics(), *device, environment.threads, tactics::fingerprint(), cache}, route,
-      std::move(select_options));
-  LowerContext context{selector, route, options.ranges};
-  context.memory_limit_bytes = options.select.memory_limit_bytes;
-  context.on_node = [&](std::string_view node) { report("select", node, std::min(done++, total), total); };
-  auto lowered = lower(graph, context);
-  if (!options.timing_cache.empty() && selector.stats().measured > 0) STROP_TRY(cache.save(options.timing_cache));
-  if (!lowered.ok()) return lowered.error();
-  if (!selector.missing().empty()) {
+
+  select::Selector& selector() { return *selector_; }
+
+  /// Adds what was measured to the file.
+  Result<void> save() {
+    if (options_.timing_cache.empty() || selector_->stats().measured == 0) return {};
+    return cache_.save(options_.timing_cache);
+  }
+
+  /// Error: times were to be taken from the cache alone, and it lacks some.
+  Result<void> check_complete() const {
+    if (selector_->missing().empty()) return {};
     return error(
         ErrorCode::NotFound,
         "timing cache '{}' lacks {} problems on this device: build once without timing_cache_only. The first is {}",
-        options.timing_cache, selector.missing().size(), selector.missing().front());
+        options_.timing_cache, selector_->missing().size(), selector_->missing().front());
   }
+
+  /// From now on progress counts `nodes`.
+  void begin_nodes(int64_t nodes) { total_ = nodes; }
+  void on_node(std::string_view node) {
+    report("select", node);
+    ++done_;
+  }
+
+ private:
+  void report(std::string_view stage, std::string_view item) const {
+    if (options_.progress) options_.progress(stage, item, std::min(done_, total_), total_);
+  }
+
+  const CompileOptions& options_;
+  const Route& route_;
+  const CompileEnvironment& environment_;
+  select::TimingCache cache_;
+  std::unique_ptr<device::Device> device_;
+  std::optional<select::Selector> selector_;
+  int64_t done_ = 0;
+  int64_t total_ = 0;
+};
+
+/// Times of nodes for the passes.
+class MeasuredCosts : public passes::StepCosts {
+ public:
+  MeasuredCosts(select::Selector& selector, const CompileOptions& options) : selector_(selector), options_(options) {}
+  Result<std::optional<double>> time_us(const ir::Graph& graph, ir::NodeId id) override {
+    return selector_.time_us(make_problem(graph, graph.node(id), options_.ranges));
+  }
+
+ private:
+  select::Selector& selector_;
+  const CompileOptions& options_;
+};
+
+/// Passes, then tactics and storage.
+Result<Lowered> optimise_and_lower(ir::Graph& graph, const CompileOptions& options, const Route& route,
+                                   const CompileEnvironment& environment, Selection& selection, Compiled& compiled) {
+  passes::RunPassesOptions run_options;
+  run_options.on_change = [&](const passes::Pass& pass, const ir::Graph&) {
+    if (options.progress) options.progress("passes", pass.name, 0, 0);
+  };
+  MeasuredCosts costs(selection.selector(), options);
+  const passes::PassContext context{route,
+                                    options.import.catalogue ? *options.import.catalogue : ops::builtin_operators(),
+                                    environment.threads, &costs};
+  STROP_ASSIGN(compiled.passes, passes::run_passes(graph, passes::default_pipeline(), context, run_options));
+  graph.compact();
+  STROP_TRY(check_memory(options.select.memory_limit_bytes, "the graph after all passes", 0));
+  STROP_TRY(environment.cancel.check());
+  selection.begin_nodes(static_cast<int64_t>(graph.order().size()));
+  LowerContext lower_context{selection.selector(), route, options.ranges};
+  lower_context.memory_limit_bytes = options.select.memory_limit_bytes;
+  lower_context.on_node = [&](std::string_view node) { selection.on_node(node); };
+  return lower(graph, lower_context);
+}
+
+/// optimise_and_lower with all that is recorded of it. What was measured is saved whether or not that succeeds, so that
+/// an interrupted build has not measured in vain.
+Result<Lowered> select_and_lower(ir::Graph& graph, const CompileOptions& options, const Route& route,
+                                 const CompileEnvironment& environment, Compiled& compiled) {
+  Selection selection(options, route, environment);
+  STROP_TRY(selection.start());
+  auto lowered = optimise_and_lower(graph, options, route, environment, selection, compiled);
+  STROP_TRY(selection.save());
+  if (!lowered.ok()) return lowered.error();
+  STROP_TRY(selection.check_complete());
+  const select::Selector& selector = selection.selector();
   compiled.selected = selector.stats();
   compiled.used = selector.used();
   compiled.device = selector.device();
@@ -97,15 +172,6 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
 
   Compiled compiled;
   compiled.imported_nodes = static_cast<int64_t>(model.graph->order().size());
-  passes::RunPassesOptions run_options;
-  run_options.on_change = [&](const passes::Pass& pass, const ir::Graph&) { report("passes", pass.name); };
-  const passes::PassContext context{
-      route, options.import.catalogue ? *options.import.catalogue : ops::builtin_operators(), environment.threads};
-  STROP_ASSIGN(compiled.passes, passes::run_passes(*model.graph, passes::default_pipeline(), context, run_options));
-  model.graph->compact();
-  STROP_TRY(check_memory(options.select.memory_limit_bytes, "the graph after all passes", 0));
-  STROP_TRY(environment.cancel.check());
-
   STROP_ASSIGN(Lowered lowered, select_and_lower(*model.graph, options, route, environment, compiled));
   STROP_TRY(environment.cancel.check());
 

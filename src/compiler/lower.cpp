@@ -154,16 +154,17 @@ int32_t BlockLowering::operand(ir::ValueId id, bool packed) {
   return id;
 }
 
-tactics::Problem BlockLowering::make_problem(const ir::Node& node) const {
+tactics::Problem make_problem(const ir::Graph& graph, const ir::Node& node,
+                              const std::map<std::string, tactics::Range>& ranges) {
   tactics::Problem problem;
   problem.op = node.op;
   problem.attrs = node.attrs;
-  problem.ranges = builder_.ctx.ranges;
+  problem.ranges = ranges;
   for (const ir::ValueId id : node.inputs) {
-    problem.inputs.push_back(id == ir::kNone ? Type() : graph_.value(id).type);
-    problem.constants.push_back(id == ir::kNone ? nullptr : graph_.constant_tensor(id));
+    problem.inputs.push_back(id == ir::kNone ? Type() : graph.value(id).type);
+    problem.constants.push_back(id == ir::kNone ? nullptr : graph.constant_tensor(id));
   }
-  for (const ir::ValueId id : node.outputs) problem.outputs.push_back(graph_.value(id).type);
+  for (const ir::ValueId id : node.outputs) problem.outputs.push_back(graph.value(id).type);
   return problem;
 }
 
@@ -283,7 +284,7 @@ Result<void> BlockLowering::lower_node(ir::NodeId id) {
     planned = planned && (value == ir::kNone || is_planned(graph_.value(value).type));
   for (const ir::ValueId value : node.outputs) planned = planned && is_planned(graph_.value(value).type);
   step.kind = planned ? plan::StepKind::Launch : plan::StepKind::Generic;
-  tactics::Problem problem = make_problem(node);
+  tactics::Problem problem = make_problem(graph_, node, builder_.ctx.ranges);
   if (!planned) problem.constants.clear();  // prepared at run time: nothing can be packed ahead
   const auto ranked = [](const Type& type) { return type.is_none() || (type.is_tensor() && type.tensor.has_rank()); };
   const bool choosable = planned || (node.late.empty() && !node.op->has_regions &&

@@ -25,6 +25,10 @@ struct LowerContext {
   std::function<void(std::string_view node)> on_node = {};  ///< before a node's tactic is selected; may be empty
 };
 
+/// The node as a problem: its types, attributes and constants, without the graph.
+tactics::Problem make_problem(const ir::Graph& graph, const ir::Node& node,
+                              const std::map<std::string, tactics::Range>& ranges);
+
 /// Counts that inspection prints.
 struct LowerStats {
   int64_t steps = 0;

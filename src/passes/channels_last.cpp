@@ -6,6 +6,7 @@
 // form again, a transpose is made, once. So whole networks are transposed at their ends only.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
@@ -15,6 +16,7 @@
 #include "ops/slice/slice.h"
 #include "ops/transpose/transpose.h"
 #include "ops/view/view.h"
+#include "passes/layout_choice.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -52,18 +54,32 @@ bool has_field(const ops::Attrs& attrs, std::string_view name) {
 
 class Rewriter {
  public:
-  explicit Rewriter(Graph& graph) : graph_(graph) {}
+  /// `keep` stay plain.
+  Rewriter(Graph& graph, std::set<NodeId> keep) : graph_(graph), keep_(std::move(keep)) {}
 
-  Result<bool> run() {
+  bool is_worthwhile() const {
+    return std::any_of(graph_.order().begin(), graph_.order().end(), [&](NodeId id) { return is_convolution(id); });
+  }
+
+  /// Gives nodes a channels-last form beside the one they have.
+  Result<void> add_forms() {
     const std::vector<NodeId> order = graph_.order();
-    const bool worthwhile = std::any_of(order.begin(), order.end(), [&](NodeId id) { return is_convolution(id); });
-    if (!worthwhile) return false;
-    for (const NodeId id : order) STROP_TRY(visit(id));
+    for (const NodeId id : order) {
+      if (!keep_.contains(id)) STROP_TRY(visit(id));
+    }
+    return {};
+  }
+
+  /// add_forms, and then the graph uses them.
+  Result<bool> run() {
+    STROP_TRY(add_forms());
     if (!changed_) return false;
     STROP_TRY(finish());
     graph_.sort();
     return true;
   }
+
+  std::vector<TwoForms> take_forms() { return std::move(forms_); }
 
  private:
   bool is_convolution(NodeId id) const {
@@ -126,6 +142,12 @@ class Rewriter {
     return std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim == Dim(1); });
   }
 
+  // `made` is the channels-last form of node `id`, whose operands are channels-last as input_perm says.
+  void note(NodeId id, NodeId made, const std::vector<int64_t>& input_perm, const std::vector<int64_t>& output_perm) {
+    const ir::Node& node = graph_.node(id);
+    forms_.push_back({id, made, node.inputs, node.outputs, input_perm, output_perm, false});
+  }
+
   void set_last(ValueId value, ValueId form, std::vector<int64_t> perm) {
     last_[value] = {form, std::move(perm)};
     made_.push_back(value);
@@ -147,6 +169,8 @@ class Rewriter {
       STROP_ASSIGN(node.inputs[0], permuted(node.inputs[0], perm));
     }
     STROP_ASSIGN(const ValueId result, emit(ops::kConv, std::move(attrs), node.inputs));
+    note(id, producer(graph_, result), perm, perm);
+    forms_.back().reads_plain = few;
     set_last(node.outputs[0], result, perm);
     return {};
   }
@@ -177,6 +201,7 @@ class Rewriter {
                                                      .inputs = node.inputs,
                                                      .output_count = node.outputs.size(),
                                                      .sources = sources_}));
+    note(id, made, perm, perm);
     for (size_t i = 0; i < node.outputs.size(); ++i) set_last(node.outputs[i], graph_.node(made).outputs[i], perm);
     return {};
   }
@@ -198,6 +223,7 @@ class Rewriter {
     }
     STROP_ASSIGN(const ValueId result,
                  emit(ops::kConcat, ops::ConcatAttrs{inverse(perm)[static_cast<size_t>(axis)]}, node.inputs));
+    note(id, producer(graph_, result), perm, perm);
     set_last(node.outputs[0], result, perm);
     return {};
   }
@@ -235,6 +261,7 @@ class Rewriter {
         const ValueId result,
         graph_.add({.op = node.op, .attrs = std::move(attrs), .inputs = std::move(inputs), .sources = sources_}));
     if (keeps_rank) {
+      note(id, producer(graph_, result), from.perm, from.perm);
       set_last(node.outputs[0], result, from.perm);
       return {};
     }
@@ -244,6 +271,8 @@ class Rewriter {
       if (!named[static_cast<size_t>(axis)]) remaining.push_back(axis);
     }
     if (!std::is_sorted(remaining.begin(), remaining.end())) return {};
+    note(id, producer(graph_, result), from.perm, {});
+    forms_.back().outputs.clear();
     graph_.replace_uses(node.outputs[0], result);
     changed_ = true;
     return {};
@@ -268,6 +297,7 @@ class Rewriter {
       const TensorType* type = ranked(graph_, node.outputs[i]);
       if (!type || type->rank() != static_cast<int64_t>(perm.size())) return {};
     }
+    note(id, made, perm, perm);
     for (size_t i = 0; i < node.outputs.size(); ++i) set_last(node.outputs[i], graph_.node(made).outputs[i], perm);
     return {};
   }
@@ -292,6 +322,7 @@ class Rewriter {
     const int64_t rank = to->rank();
     STROP_ASSIGN(const ValueId result,
                  emit(ops::kReshape, ops::ReshapeAttrs{std::move(shape), false}, {form->second.value}));
+    note(id, producer(graph_, result), form->second.perm, last_permutation(rank, channels_after));
     set_last(node.outputs[0], result, last_permutation(rank, channels_after));
     return {};
   }
@@ -316,12 +347,15 @@ class Rewriter {
       for (const int64_t axis : in_last)
         inner.push_back(renumber[static_cast<size_t>(perm[static_cast<size_t>(axis)])]);
       STROP_ASSIGN(const ValueId result, emit(ops::kTranspose, ops::TransposeAttrs{std::move(inner)}, {from.value}));
+      note(id, producer(graph_, result), from.perm, in_last);
       set_last(node.outputs[0], result, in_last);
       return {};
     }
     std::vector<int64_t> direct;
     for (const int64_t axis : perm) direct.push_back(renumber[static_cast<size_t>(axis)]);
     STROP_ASSIGN(const ValueId result, emit(ops::kTranspose, ops::TransposeAttrs{std::move(direct)}, {from.value}));
+    note(id, producer(graph_, result), from.perm, {});
+    forms_.back().outputs.clear();
     graph_.replace_uses(node.outputs[0], result);
     changed_ = true;
     return {};
@@ -343,6 +377,8 @@ class Rewriter {
   std::map<ValueId, LastForm> last_;
   std::map<std::pair<ValueId, std::vector<int64_t>>, ValueId> others_;  // further permutations of a value
   std::vector<ValueId> made_;                                           // values whose node now exists in the last form
+  std::vector<TwoForms> forms_;
+  std::set<NodeId> keep_;
   std::vector<std::string> sources_;
   bool changed_ = false;
 };
@@ -350,7 +386,27 @@ class Rewriter {
 constexpr Knob<bool> kEnabled{{.name = "passes.channels_last",
                                .help = "compute convolutions and what lies between them on channels-last tensors"}};
 
-Result<bool> run(Graph& graph, const PassContext&) { return Rewriter(graph).run(); }
+enum class Decision : uint8_t { Measured, Always };
+constexpr std::string_view kDecisionNames[] = {"measured", "always"};
+constexpr Knob<Decision> kDecision{{.name = "passes.channels_last.where",
+                                    .help = "wherever it is possible, or where measured times make the whole faster",
+                                    .default_value = "measured",
+                                    .values = kDecisionNames,
+                                    .when_knob = "passes.channels_last",
+                                    .when_value = "on"}};
+constexpr const KnobInfo* kKnobs[] = {&kDecision.info};
+
+Result<bool> run(Graph& graph, const PassContext& ctx) {
+  if (!Rewriter(graph, {}).is_worthwhile()) return false;
+  std::set<NodeId> keep;
+  if (ctx.costs && ctx.route.get(kDecision) == Decision::Measured) {
+    const std::shared_ptr<Graph> copy = graph.clone();
+    Rewriter trial(*copy, {});
+    STROP_TRY(trial.add_forms());
+    STROP_ASSIGN(keep, choose_plain({*copy, trial.take_forms(), static_cast<NodeId>(graph.node_count())}, *ctx.costs));
+  }
+  return Rewriter(graph, std::move(keep)).run();
+}
 
 }  // namespace
 
@@ -358,6 +414,7 @@ extern const Pass kChannelsLast;
 const Pass kChannelsLast{.name = "channels_last",
                          .summary = "convolutions, pooling and what lies between them become channels-last",
                          .run = run,
-                         .enabled = &kEnabled};
+                         .enabled = &kEnabled,
+                         .knobs = kKnobs};
 
 }  // namespace strop::passes

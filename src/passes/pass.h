@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,11 +17,21 @@
 
 namespace strop::passes {
 
+/// What steps cost on the device: how a pass decides between forms that mean the same.
+class StepCosts {
+ public:
+  virtual ~StepCosts() = default;
+  /// The time of the node's fastest tactic, in µs, as the node stands and with open dimensions at their optimum. Null:
+  /// it is not known and may not be measured, or no tactic applies. Errors: cancelled.
+  virtual Result<std::optional<double>> time_us(const ir::Graph& graph, ir::NodeId id) = 0;
+};
+
 /// What a pass may look at besides the graph.
 struct PassContext {
   const Route& route;  ///< knob values
   const ops::Catalogue& catalogue;
   Threads& threads;
+  StepCosts* costs = nullptr;  ///< null: rules decide
 };
 
 /// True if the graph changed.

@@ -224,6 +224,21 @@ size_t Selector::decide(const Problem& problem, const std::vector<Candidate>& ca
   return best;
 }
 
+Result<std::optional<double>> Selector::time_us(const Problem& problem) {
+  STROP_TRY(options_.cancel.check());
+  std::vector<plan::Candidate> refused;
+  const std::vector<Candidate> found = candidates(problem, refused);
+  const std::optional<Problem> concrete = at_values(problem, options_.optimum);
+  if (found.empty() || !concrete) return std::optional<double>();
+  std::string why_not;
+  STROP_ASSIGN(const CandidateTimes measured, times(*concrete, found, why_not));
+  std::optional<double> best;
+  for (const CandidateTime& time : measured) {
+    if (time.failure.empty() && (!best || time.us < *best)) best = time.us;
+  }
+  return best;
+}
+
 Result<Choice> Selector::choose(const Problem& problem) {
   STROP_TRY(options_.cancel.check());
   Choice choice;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,11 @@ class Selector {
 
   /// Errors: cancelled. A candidate that cannot be run is not an error: its failure is among the candidates.
   Result<Choice> choose(const tactics::Problem& problem);
+
+  /// The time in µs that the fastest candidate takes, for passes that decide between forms of a graph; measured and
+  /// cached as in choose(). Null: nothing is known and nothing may be measured, or only the last resort applies.
+  /// Errors: cancelled.
+  Result<std::optional<double>> time_us(const tactics::Problem& problem);
 
   const SelectStats& stats() const { return stats_; }
   /// The texts of problems that cache_only found no times for, each once.
