@@ -192,7 +192,7 @@ class References {
     if (!options_.references.empty()) return {};
     STROP_ASSIGN(const onnx::ImportedModel model, import_reference(source_, engine_.image));
     const auto made_from = engine_.image.record.find("model_digest");
-    if (made_from != engine_.image.record.end() && made_from->second != model.digest.hex()) {
+    if (made_from != engine_.image.record.end() && made_from->second != sha256(model.bytes).hex()) {
       engine_.runtime.impl()->log->warning("{} is not the file that the engine was built from (the digests differ)",
                                            api::source_of(source_).name());
     }

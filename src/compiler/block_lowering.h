@@ -17,6 +17,9 @@ struct PlanBuilder {
   std::map<const ir::Constant*, int32_t> weight_of;                       ///< unpacked constants
   std::map<std::pair<const ir::Constant*, std::string>, int32_t> packed;  ///< by constant and "tactic recipe"
 
+  std::vector<std::function<void()>> packing = {};  ///< what is left to do: fills weights
+  int64_t packing_bytes = 0;                        ///< that it will fill
+
   /// The weight that holds the constant as it is.
   int32_t weight(const ir::Constant& constant, const std::string& name);
 };

@@ -100,9 +100,10 @@ class MeasuredCosts : public passes::StepCosts {
   const CompileOptions& options_;
 };
 
-/// Passes, then tactics and storage.
-Result<Lowered> optimise_and_lower(ir::Graph& graph, const CompileOptions& options, const Route& route,
+/// Passes, then tactics and storage. The model's digest, which takes as long as all passes, is found meanwhile.
+Result<Lowered> optimise_and_lower(const onnx::ImportedModel& model, const CompileOptions& options, const Route& route,
                                    const CompileEnvironment& environment, Selection& selection, Compiled& compiled) {
+  ir::Graph& graph = *model.graph;
   passes::RunPassesOptions run_options;
   run_options.on_change = [&](const passes::Pass& pass, const ir::Graph&) {
     if (options.progress) options.progress("passes", pass.name, 0, 0);
@@ -116,19 +117,20 @@ Result<Lowered> optimise_and_lower(ir::Graph& graph, const CompileOptions& optio
   STROP_TRY(check_memory(options.select.memory_limit_bytes, "the graph after all passes", 0));
   STROP_TRY(environment.cancel.check());
   selection.begin_nodes(static_cast<int64_t>(graph.order().size()));
-  LowerContext lower_context{selection.selector(), route, options.ranges};
+  LowerContext lower_context{selection.selector(), route, environment.threads, options.ranges};
   lower_context.memory_limit_bytes = options.select.memory_limit_bytes;
+  lower_context.beside = [&] { compiled.model_digest = sha256(model.bytes); };
   lower_context.on_node = [&](std::string_view node) { selection.on_node(node); };
   return lower(graph, lower_context);
 }
 
 /// optimise_and_lower with all that is recorded of it. What was measured is saved whether or not that succeeds, so that
 /// an interrupted build has not measured in vain.
-Result<Lowered> select_and_lower(ir::Graph& graph, const CompileOptions& options, const Route& route,
+Result<Lowered> select_and_lower(const onnx::ImportedModel& model, const CompileOptions& options, const Route& route,
                                  const CompileEnvironment& environment, Compiled& compiled) {
   Selection selection(options, route, environment);
   STROP_TRY(selection.start());
-  auto lowered = optimise_and_lower(graph, options, route, environment, selection, compiled);
+  auto lowered = optimise_and_lower(model, options, route, environment, selection, compiled);
   STROP_TRY(selection.save());
   if (!lowered.ok()) return lowered.error();
   STROP_TRY(selection.check_complete());
@@ -162,9 +164,9 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
 
   report("import", source.path);
   STROP_ASSIGN(onnx::ImportedModel model, import_for(source, options));
-  if (!options.model_digest.empty() && model.digest.hex() != options.model_digest) {
+  if (!options.model_digest.empty() && sha256(model.bytes).hex() != options.model_digest) {
     return error(ErrorCode::InvalidArgument, "{} is another model than the lockfile's: its SHA-256 is {}, not {}",
-                 source.name(), model.digest.hex(), options.model_digest);
+                 source.name(), sha256(model.bytes).hex(), options.model_digest);
   }
   for (const std::string& warning : model.warnings) environment.log.warning("{}: {}", source.name(), warning);
   STROP_TRY(apply_io(*model.graph, options.io));
@@ -172,7 +174,7 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
 
   Compiled compiled;
   compiled.imported_nodes = static_cast<int64_t>(model.graph->order().size());
-  STROP_ASSIGN(Lowered lowered, select_and_lower(*model.graph, options, route, environment, compiled));
+  STROP_ASSIGN(Lowered lowered, select_and_lower(model, options, route, environment, compiled));
   STROP_TRY(environment.cancel.check());
 
   compiled.stats = lowered.stats;
@@ -180,7 +182,7 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
   compiled.image.plan = std::make_shared<const plan::Plan>(std::move(lowered.plan));
   compiled.image.weights = std::move(lowered.weights);
   compiled.image.record = {
-      {"model_digest", model.digest.hex()},
+      {"model_digest", compiled.model_digest.hex()},
       {"fingerprint", tactics::fingerprint()},
       {"route", route.to_string()},
       {"route_full", route.full_text()},

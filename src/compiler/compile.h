@@ -46,6 +46,7 @@ struct CompileOptions {
 
 struct Compiled {
   engine::EngineImage image;
+  Digest model_digest;
   LowerStats stats;
   select::SelectStats selected;
   select::TimingCache used;  ///< the times that choices were made from

@@ -1,6 +1,7 @@
 #include "compiler/lower.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/memory.h"
 #include "compiler/block_lowering.h"
@@ -191,10 +192,14 @@ Result<void> BlockLowering::pack_weights(const ir::Node& node, const tactics::Pr
                                fmt::format("{}@{} {}", choice.tactic->name, choice.tactic->version, request.recipe));
     const auto [it, inserted] = builder_.packed.try_emplace(key, static_cast<int32_t>(builder_.result.weights.size()));
     if (inserted) {
-      STROP_TRY(check_memory(builder_.ctx.memory_limit_bytes, "packing its weights", request.bytes));
+      builder_.packing_bytes += request.bytes;
+      STROP_TRY(check_memory(builder_.ctx.memory_limit_bytes, "packing its weights", builder_.packing_bytes));
       Tensor packed = Tensor::uninitialized(DType::U8, {request.bytes});
-      choice.tactic->pack(problem, choice.config, request, info.constant->tensor,
-                          {packed.mutable_data<std::byte>(), static_cast<size_t>(request.bytes)});
+      const std::span<std::byte> bytes(packed.mutable_data<std::byte>(), static_cast<size_t>(request.bytes));
+      builder_.packing.emplace_back(
+          [=, tactic = choice.tactic, config = choice.config, source = info.constant->tensor] {
+            tactic->pack(problem, config, request, source, bytes);
+          });
       const std::string recipe = info.constant->recipe.empty() ? key.second : info.constant->recipe + "; " + key.second;
       builder_.result.plan.weights.push_back({info.name, DType::U8, {request.bytes}, info.constant->origins, recipe});
       builder_.result.weights.push_back(std::move(packed));
@@ -307,12 +312,34 @@ Result<void> BlockLowering::lower_node(ir::NodeId id) {
   return {};
 }
 
+namespace {
+
+// Tasks must not throw: a bug in one is passed on from here.
+void run_jobs(const std::vector<std::function<void()>>& jobs, Threads& threads) {
+  std::vector<std::exception_ptr> failures(jobs.size());
+  threads.run(static_cast<int64_t>(jobs.size()), [&](int64_t index, int) {
+    const auto i = static_cast<size_t>(index);
+    try {
+      jobs[i]();
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace
+
 Result<Lowered> lower(const ir::Graph& graph, const LowerContext& ctx) {
   PlanBuilder builder{ctx, {}, {}, {}};
+  if (ctx.beside) builder.packing.push_back(ctx.beside);
   builder.result.plan.devices.push_back({});
   builder.result.plan.blocks.emplace_back();
   BlockLowering main(builder, graph, 0, nullptr, nullptr);
   STROP_TRY(main.run());
+  run_jobs(builder.packing, ctx.threads);
   for (const plan::Block& block : builder.result.plan.blocks)
     builder.result.stats.steps += static_cast<int64_t>(block.steps.size());
   STROP_TRY(plan::verify(builder.result.plan));

@@ -10,6 +10,7 @@
 
 #include "base/knob.h"
 #include "base/result.h"
+#include "base/threads.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
 #include "select/selector.h"
@@ -20,9 +21,11 @@ namespace strop::compiler {
 struct LowerContext {
   select::Selector& selector;
   const Route& route;
+  Threads& threads;                              ///< that weights are packed on
   std::map<std::string, tactics::Range> ranges;  ///< of symbols, from the profile
   int64_t memory_limit_bytes = 0;  ///< resident memory that packing weights may bring the process to; 0: any
   std::function<void(std::string_view node)> on_node = {};  ///< before a node's tactic is selected; may be empty
+  std::function<void()> beside = {};  ///< other work that may run while weights are packed; may be empty
 };
 
 /// The node as a problem: its types, attributes and constants, without the graph.

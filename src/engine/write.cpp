@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -63,27 +64,37 @@ Result<void> stream(const Weights& weights, Sink&& sink) {
   return {};
 }
 
-// section_digest of a section that exists only in pieces: chunks are gathered and hashed one by one.
-Digest streamed_digest(const Weights& weights) {
-  std::vector<Digest> chunks;
-  Sha256 hash;
-  int64_t filled = 0;
-  const auto sink = [&](std::span<const std::byte> part) -> Result<void> {
-    while (!part.empty()) {
-      const auto take =
-          static_cast<size_t>(std::min<int64_t>(kDigestChunk - filled, static_cast<int64_t>(part.size())));
-      hash.update(part.first(take));
-      filled += static_cast<int64_t>(take);
-      part = part.subspan(take);
-      if (filled == kDigestChunk) {
-        chunks.push_back(hash.finish());
-        filled = 0;
-      }
+// Calls sink with the parts of the weights section between two offsets, padding included.
+template <class Sink>
+void parts_between(const Weights& weights, int64_t begin, int64_t end, Sink&& sink) {
+  static constexpr std::byte kZeros[kWeightAlignment] = {};
+  const auto after = std::ranges::upper_bound(weights.places, static_cast<uint64_t>(begin), {}, &WeightPlace::offset);
+  auto i = after == weights.places.begin() ? size_t{0} : static_cast<size_t>(after - weights.places.begin() - 1);
+  for (int64_t at = begin; at < end; ++i) {
+    const auto offset = static_cast<int64_t>(weights.places[i].offset);
+    const auto size = static_cast<int64_t>(weights.pieces[i].size());
+    if (at < offset + size) {
+      const int64_t until = std::min(end, offset + size);
+      sink(weights.pieces[i].subspan(static_cast<size_t>(at - offset), static_cast<size_t>(until - at)));
+      at = until;
     }
-    return {};
-  };
-  (void)stream(weights, sink);  // this sink cannot fail
-  if (filled > 0) chunks.push_back(hash.finish());
+    const int64_t next = i + 1 < weights.places.size() ? static_cast<int64_t>(weights.places[i + 1].offset) : at;
+    if (const int64_t padding = std::min(end, next) - at; padding > 0) {
+      sink(std::span(kZeros).first(static_cast<size_t>(padding)));
+      at += padding;
+    }
+  }
+}
+
+// section_digest of a section that exists only in pieces.
+Digest weights_digest(const Weights& weights, Threads& threads) {
+  std::vector<Digest> chunks(static_cast<size_t>((weights.size + kDigestChunk - 1) / kDigestChunk));
+  threads.run(static_cast<int64_t>(chunks.size()), [&](int64_t i, int) {
+    Sha256 hash;
+    parts_between(weights, i * kDigestChunk, std::min(weights.size, (i + 1) * kDigestChunk),
+                  [&](std::span<const std::byte> part) { hash.update(part); });
+    chunks[static_cast<size_t>(i)] = hash.finish();
+  });
   return sha256(std::as_bytes(std::span(chunks)));
 }
 
@@ -111,7 +122,7 @@ Prepared prepare(const EngineImage& image, Threads& threads, bool with_signature
     entry.kind = static_cast<uint32_t>(kSections[i]);
     entry.offset = static_cast<uint64_t>(at);
     entry.size = weights ? static_cast<uint64_t>(out.weights.size) : small[i].size();
-    const Digest digest = weights ? streamed_digest(out.weights) : section_digest(small[i], threads);
+    const Digest digest = weights ? weights_digest(out.weights, threads) : section_digest(small[i], threads);
     std::copy(digest.bytes.begin(), digest.bytes.end(), entry.digest);
     at += static_cast<int64_t>(entry.size);
   }

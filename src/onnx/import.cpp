@@ -146,7 +146,8 @@ Result<ImportedModel> import_source(Source source, const ImportOptions& options)
 
   ImportedModel result;
   describe_model(model, structure, result);
-  if (options.digest) result.digest = sha256(source.bytes);
+  result.bytes = source.bytes;
+  result.owner = source.owner;
   result.graph = std::make_shared<ir::Graph>();
   result.graph->name = std::string(model.graph.name);
   const ops::Catalogue& catalogue = options.catalogue != nullptr ? *options.catalogue : ops::builtin_operators();

@@ -27,15 +27,14 @@ struct ImportOptions {
   std::vector<std::string> outputs;
   /// Functions are written out in place, which can double a model with each: more nodes than this are refused.
   int64_t max_nodes = 1'000'000;
-  /// Whether to hash the model file, which reads all of it.
-  bool digest = true;
   /// Where external data lie, for import_bytes; a file's own folder otherwise.
   std::optional<std::filesystem::path> folder;
 };
 
 struct ImportedModel {
   std::shared_ptr<ir::Graph> graph;  ///< unused nodes and constants are still there
-  Digest digest;                     ///< of the model file; external data are not part of it; zero if not asked for
+  std::string_view bytes;            ///< the model file's, kept by `owner`; external data are not part of it
+  std::shared_ptr<const void> owner;
   int64_t ir_version = 0;
   std::map<std::string, int64_t> opsets;  ///< domain ("" is the default one) → version
   std::string producer_name;

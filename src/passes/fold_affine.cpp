@@ -98,21 +98,34 @@ std::string with_step(const std::string& recipe, std::string_view step) {
 }
 
 // Weights [M, C/group, …] (transposed: [C, M/group, …]) times scale[m].
-Tensor scaled_weights(const Tensor& weights, const ops::ConvAttrs& attrs, const std::vector<double>& scale) {
-  std::vector<double> values = load_f64(weights);
-  const int64_t inner =
-      attrs.transposed ? weights.count() / (weights.dim(0) * weights.dim(1)) : weights.count() / weights.dim(0);
+Tensor scaled_weights(const Tensor& weights, const ops::ConvAttrs& attrs, const std::vector<double>& scale,
+                      Threads& threads) {
+  const int64_t rows = attrs.transposed ? weights.dim(0) * weights.dim(1) : weights.dim(0);
+  const int64_t inner = weights.count() / rows;
   const int64_t per_group = attrs.transposed ? weights.dim(1) : weights.dim(0);
   const int64_t group_inputs = attrs.transposed ? weights.dim(0) / attrs.group : 1;
-  for (int64_t i = 0; i < weights.count(); ++i) {
-    const int64_t row = i / inner;
+  const auto scale_of = [&](int64_t row) {
     const int64_t channel = attrs.transposed ? row / per_group / group_inputs * per_group + row % per_group : row;
-    values[static_cast<size_t>(i)] *= scale[static_cast<size_t>(channel)];
+    return scale[static_cast<size_t>(channel)];
+  };
+  if (weights.dtype() == DType::F32) {
+    Tensor scaled = Tensor::uninitialized(DType::F32, weights.dims());
+    const auto* from = weights.data<float>();
+    auto* to = scaled.mutable_data<float>();
+    parallel_for(threads, rows, std::max<int64_t>(1, (1 << 16) / inner), [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end; ++row) {
+        const double factor = scale_of(row);
+        for (int64_t i = row * inner; i < (row + 1) * inner; ++i) to[i] = static_cast<float>(from[i] * factor);
+      }
+    });
+    return scaled;
   }
+  std::vector<double> values = load_f64(weights);
+  for (int64_t i = 0; i < weights.count(); ++i) values[static_cast<size_t>(i)] *= scale_of(i / inner);
   return store_f64(weights.dtype(), weights.dims(), values);
 }
 
-Result<bool> fold(Graph& graph, NodeId id, const std::vector<std::vector<Graph::Use>>& uses) {
+Result<bool> fold(Graph& graph, NodeId id, const std::vector<std::vector<Graph::Use>>& uses, Threads& threads) {
   const ir::Node node = graph.node(id);
   const auto& attrs = node.attrs.as<ops::ConvAttrs>();
   const auto& users = uses[static_cast<size_t>(node.outputs[0])];
@@ -135,7 +148,7 @@ Result<bool> fold(Graph& graph, NodeId id, const std::vector<std::vector<Graph::
   if (!affine) return false;
 
   ir::Constant weights = *graph.value(node.inputs[1]).constant;
-  weights.tensor = scaled_weights(weights.tensor, attrs, affine->scale);
+  weights.tensor = scaled_weights(weights.tensor, attrs, affine->scale, threads);
   weights.recipe = with_step(weights.recipe, "scaled per channel");
   ir::Constant bias{Tensor(type->dtype, {channels}), {}, ""};
   if (has_bias) bias = *graph.value(node.inputs[ops::kConvBiasInput]).constant;
@@ -158,7 +171,7 @@ Result<bool> fold(Graph& graph, NodeId id, const std::vector<std::vector<Graph::
   return true;
 }
 
-Result<bool> run(Graph& graph, const PassContext&) {
+Result<bool> run(Graph& graph, const PassContext& ctx) {
   bool changed = false;
   for (bool again = true; again;) {
     again = false;
@@ -166,7 +179,7 @@ Result<bool> run(Graph& graph, const PassContext&) {
     for (const NodeId id : std::vector<NodeId>(graph.order())) {
       if (graph.node(id).op != &ops::kConv || !graph.node(id).alive) continue;
       // Folding replaces the convolution by a new node: its own uses are looked at in the next round.
-      STROP_ASSIGN(const bool folded, fold(graph, id, uses));
+      STROP_ASSIGN(const bool folded, fold(graph, id, uses, ctx.threads));
       again = again || folded;
     }
     if (again) graph.sort();

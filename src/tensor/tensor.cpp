@@ -1,5 +1,7 @@
 #include "tensor/tensor.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -17,12 +19,22 @@ struct Allocation {
   std::shared_ptr<const void> owner;
 };
 
+// The first touch of a page costs about as much as reading it. Large tensors are asked for in pages of 2 MiB, of which
+// only whole ones within the tensor are: it takes no more memory than with small ones.
+void ask_for_huge_pages(void* base, size_t size) {
+  constexpr uintptr_t kHuge = uintptr_t{2} << 20;
+  const auto begin = (reinterpret_cast<uintptr_t>(base) + kHuge - 1) / kHuge * kHuge;
+  const auto end = (reinterpret_cast<uintptr_t>(base) + size) / kHuge * kHuge;
+  if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // or as they were
+}
+
 // calloc and malloc rather than aligned_alloc and memset: for large sizes the system hands out zero pages that cost
 // nothing until they are touched.
 Allocation allocate(int64_t bytes, bool zero) {
   const size_t size = static_cast<size_t>(bytes) + kAlignment;
   void* base = zero ? std::calloc(size, 1) : std::malloc(size);
   if (base == nullptr) throw std::bad_alloc();
+  ask_for_huge_pages(base, size);
   const auto address = reinterpret_cast<uintptr_t>(base);
   void* aligned = static_cast<char*>(base) + (kAlignment - address % kAlignment) % kAlignment;
   return {aligned, std::shared_ptr<const void>(base, [](void* pointer) { std::free(pointer); })};
