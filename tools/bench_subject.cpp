@@ -30,6 +30,7 @@ Subject::Subject(const Request& request, const Runtime& runtime)
   } else {
     RuntimeOptions options;
     options.threads = std::max(runtime.threads() / request.streams, 1);
+    options.memory_limit_bytes = runtime.memory_limit_bytes();
     for (int i = 0; i < request.streams; ++i) runtimes_.emplace_back(options);
   }
   for (const Runtime& own : runtimes_) streams_.push_back(std::make_unique<Stream>(engine_.on(own), inputs_));

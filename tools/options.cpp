@@ -114,6 +114,11 @@ void add_common(CLI::App& command, CommonOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON document on stdout");
   command.add_flag("--verbose", options.verbose, "Say more on stderr");
   add_number(command, "--threads", options.threads, {0, 1024}, "Threads; 0: one per CPU this process may use");
+  command.add_option_function<std::string>(
+      "--memory-limit",
+      [&options](const std::string& text) { options.memory_limit = parse_bytes("--memory-limit", text); },
+      "What building and running may use, for example 4GiB; by default three quarters of the memory there is for "
+      "running, and any for building");
 }
 
 void add_shapes(CLI::App& command, std::vector<std::string>& shapes) {
@@ -163,9 +168,6 @@ void add_compile(CLI::App& command, CompileFlags& flags) {
   only(command.add_flag("--timing-cache-only", flags.timing_cache_only, "Measure nothing; say what the cache lacks"));
   only(command.add_option("--lockfile", flags.lockfile, "Rebuild from this file, byte for byte"));
   only(command.add_option("--write-lockfile", flags.write_lockfile, "Write what rebuilding byte for byte needs"));
-  only(command.add_option_function<std::string>(
-      "--memory-limit", [&flags](const std::string& text) { flags.memory_limit = parse_bytes("--memory-limit", text); },
-      "What building may use, for example 4GiB"));
   add_refused(command, {"--calibration"});
 }
 
@@ -196,7 +198,6 @@ BuildOptions build_options(const CompileFlags& flags) {
   options.timing_cache = flags.timing_cache;
   options.timing_cache_only = flags.timing_cache_only;
   options.lockfile = flags.lockfile;
-  options.memory_limit_bytes = flags.memory_limit;
   options.write_lockfile = flags.write_lockfile;
   return options;
 }
@@ -218,6 +219,7 @@ Shapes parse_shapes(const std::string& option, const std::vector<std::string>& t
 Runtime make_runtime(const CommonOptions& options) {
   RuntimeOptions runtime;
   runtime.threads = options.threads;
+  runtime.memory_limit_bytes = options.memory_limit;
   runtime.log = [verbose = options.verbose](LogLevel level, std::string_view message) {
     if (level == LogLevel::Warning) say(fmt::format("warning: {}", message));
     if (level == LogLevel::Info || (level == LogLevel::Debug && verbose)) say(message);

@@ -17,6 +17,7 @@ struct CommonOptions {
   bool json = false;
   bool verbose = false;
   int threads = 0;
+  int64_t memory_limit = 0;  ///< bytes; 0: the runtime's default
 };
 void add_common(CLI::App& command, CommonOptions& options);
 
@@ -33,7 +34,6 @@ struct CompileFlags {
   std::string timing_cache;
   bool timing_cache_only = false;
   std::string lockfile;
-  int64_t memory_limit = 0;
   std::string write_lockfile;
   std::vector<const CLI::Option*> only_models;  ///< those of the options that only compiling heeds
 };

@@ -123,6 +123,10 @@ struct RuntimeOptions {
   std::function<void(LogLevel, std::string_view)> log = {};  ///< empty: warnings and errors go to stderr
   std::shared_ptr<ThreadPool> thread_pool = {};              ///< instead of Strop's own; `threads` does not matter then
   std::shared_ptr<Allocator> allocator = {};                 ///< null: the system's memory
+  /// What the process's resident memory (without mapped files) may grow to. A run that needs more ends with OutOfMemory
+  /// before it allocates, and says which node needs how much; so does a build, unless its own limit is another. 0:
+  /// three quarters of the machine's (or the control group's) memory for runs, any for builds. Negative: any.
+  int64_t memory_limit_bytes = 0;
 };
 
 /// Owns the threads and the log. Cheap to copy (shared). Engines and contexts keep theirs alive.
@@ -130,6 +134,7 @@ class STROP_API Runtime {
  public:
   explicit Runtime(RuntimeOptions options = {});
   int threads() const;
+  int64_t memory_limit_bytes() const;  ///< as it was given
   /// Makes builds and runs in progress, and later ones, end with ErrorCode::Cancelled. Safe from a signal handler.
   void cancel() noexcept;
 
@@ -194,8 +199,9 @@ struct BuildOptions {
   std::string write_lockfile = {};        ///< where to write the lockfile of this build; "": nowhere
   std::vector<std::string> outputs = {};  ///< tensors to return instead of the model's outputs; any intermediate
   std::string target = {};                ///< another instruction set or GPU than this machine's; "" for this one
-  /// What the process's resident memory (without mapped files) may grow to while building; 0: any. Tactics whose
-  /// measuring needs more are chosen by estimate; weights that do not fit are an error that names the node.
+  /// What the process's resident memory (without mapped files) may grow to while building; 0: what the runtime was
+  /// given. Tactics whose measuring needs more are chosen by estimate; weights that do not fit are an error that names
+  /// the node.
   int64_t memory_limit_bytes = 0;
   std::function<void(const Progress&)> progress = {};
 

@@ -171,9 +171,13 @@ typedef struct strop_runtime_options {
   /* Called with `release_user` once nothing uses the log, the pool and the allocator any more; may be null. */
   void (*release)(void* user);
   void* release_user;
+  /* What the process's resident memory (without mapped files) may grow to. A run that needs more ends with
+   * STROP_OUT_OF_MEMORY before it allocates. 0: three quarters of the memory there is for runs, any for builds.
+   * Negative: any. */
+  int64_t memory_limit_bytes;
 } strop_runtime_options;
 #define STROP_RUNTIME_OPTIONS_INIT \
-  { sizeof(strop_runtime_options), 0, NULL, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(strop_runtime_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 
 STROP_C_API strop_code strop_runtime_create(const strop_runtime_options* options, strop_runtime** runtime,
                                             strop_error* error);

@@ -141,6 +141,8 @@ namespace {
 Result<Engine> build_engine(const Model& model, const BuildOptions& options, const api::Lockfile* lock,
                             const Runtime& runtime) {
   STROP_ASSIGN(compiler::CompileOptions compile, api::compile_options(options));
+  if (compile.select.memory_limit_bytes == 0)
+    compile.select.memory_limit_bytes = std::max<int64_t>(runtime.impl()->memory_limit_bytes, 0);
   STROP_TRY(apply_ranges(model, options, compile));
   if (lock) {
     compile.times = &lock->times;

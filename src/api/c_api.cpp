@@ -73,6 +73,7 @@ Result<RuntimeOptions> runtime_options(const strop_runtime_options& given, const
   RuntimeOptions options;
   if (given.threads < 0) return error(ErrorCode::InvalidArgument, "{} threads cannot be", given.threads);
   options.threads = given.threads;
+  options.memory_limit_bytes = given.memory_limit_bytes;
   if (given.log != nullptr) {
     options.log = [log = given.log, user = given.log_user, keep](LogLevel level, std::string_view message) {
       log(user, static_cast<strop_log_level>(level), message.data(), message.size());

@@ -46,6 +46,7 @@ struct Context::Impl {
     result.max_cached_shapes = options.max_cached_shapes;
     result.cancel = runtime_impl().cancel;
     result.memory = runtime_impl().memory;
+    result.memory_limit = runtime_impl().memory_limit;
     if (allocate_output || result.memory)
       result.make_output = [this](size_t i, DType dtype, const auto& dims) { return make_output(i, dtype, dims); };
     return result;

@@ -8,6 +8,7 @@
 
 #include "base/cancel.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/result.h"
 #include "base/threads.h"
 #include "engine/engine_file.h"
@@ -22,7 +23,9 @@ struct Runtime::Impl {
   std::shared_ptr<Threads> threads;
   std::unique_ptr<Log> log;
   CancelToken cancel;
-  std::shared_ptr<runtime::Memory> memory;  ///< null: the system's
+  std::shared_ptr<runtime::Memory> memory;          ///< null: the system's
+  int64_t memory_limit_bytes = 0;                   ///< as the caller gave it; 0: not
+  std::shared_ptr<const MemoryLimit> memory_limit;  ///< of runs; null: none
 };
 
 struct Engine::Impl {

@@ -1,4 +1,5 @@
 // Runtimes: threads, memory and log, ours or the caller's.
+#include <algorithm>
 #include <atomic>
 
 #include "api/impl.h"
@@ -54,6 +55,12 @@ class CallerMemory final : public runtime::Memory {
   std::shared_ptr<Allocator> allocator_;
 };
 
+/// Of runs: the caller's, or three quarters of the memory there is. 0: none.
+int64_t run_limit_bytes(int64_t given) {
+  if (given != 0) return std::max<int64_t>(given, 0);
+  return usable_memory_bytes() / 4 * 3;
+}
+
 }  // namespace
 
 const char* version() { return STROP_VERSION; }
@@ -68,6 +75,9 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
     impl_->threads = make_thread_pool(options.threads > 0 ? options.threads : available_cpus());
   }
   if (options.allocator) impl_->memory = std::make_shared<CallerMemory>(std::move(options.allocator));
+  impl_->memory_limit_bytes = options.memory_limit_bytes;
+  const int64_t limit = run_limit_bytes(options.memory_limit_bytes);
+  if (limit > 0) impl_->memory_limit = std::make_shared<MemoryLimit>(limit);
   if (options.log) {
     impl_->log = std::make_unique<CallbackLog>(std::move(options.log));
   } else {
@@ -76,6 +86,7 @@ Runtime::Runtime(RuntimeOptions options) : impl_(std::make_shared<Impl>()) {
 }
 
 int Runtime::threads() const { return impl_->threads->count(); }
+int64_t Runtime::memory_limit_bytes() const { return impl_->memory_limit_bytes; }
 void Runtime::cancel() noexcept { impl_->cancel.cancel(); }
 
 }  // namespace strop

@@ -207,7 +207,9 @@ class References {
       for (const auto& [name, tensor] : options_.references[pair]) expected.emplace(name, api::borrow(tensor.view()));
       return expected;
     }
-    auto values = ir::interpret(*graph_, inputs, *engine_.runtime.impl()->threads);
+    ir::InterpretOptions options;
+    options.memory = engine_.runtime.impl()->memory_limit.get();
+    auto values = ir::interpret(*graph_, inputs, *engine_.runtime.impl()->threads, options);
     if (!values.ok()) return in_context(values.error(), "the reference interpreter");
     for (size_t i = 0; i < values->size(); ++i) expected.emplace(graph_->outputs[i].name, std::move((*values)[i]));
     return expected;

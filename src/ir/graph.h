@@ -172,6 +172,7 @@ Result<std::shared_ptr<Graph>> parse_text(std::string_view text, const ops::Cata
 struct InterpretOptions {
   /// Called after each node with its outputs, for bisecting and calibration; may be empty.
   std::optional<FunctionRef<void(const Graph&, NodeId, const std::vector<Value>&)>> observe;
+  const MemoryLimit* memory = nullptr;  ///< asked before results are made; null: none
 };
 /// `inputs` in the order of graph.inputs; their dtypes and shapes are checked against the declared ones first (the
 /// error names the input). Results in the order of graph.outputs. A value is dropped after its last use.

@@ -79,7 +79,7 @@ Result<Inferred> infer_node(const Graph& graph, const Node& node) {
   };
   const ops::InferContext::RegionInfer regions(region_infer);
   ctx.regions = &regions;
-  STROP_TRY(node.op->infer(ctx));
+  STROP_TRY(ops::infer(*node.op, ctx));
   ctx.known_outputs.resize(node.outputs.size());
   STROP_CHECK(ctx.outputs.size() == node.outputs.size(), "{} inferred {} outputs of {}", node.op->name,
               ctx.outputs.size(), node.outputs.size());

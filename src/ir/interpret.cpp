@@ -87,7 +87,7 @@ class Interpreter {
     const ops::EvalContext::RegionCall regions(call_region);
     const ops::Attrs bound = step.symbolic_attrs ? bind_attrs(node.attrs, symbols) : node.attrs;
     auto results = ops::evaluate({*node.op, bound, node.late, operands, node.outputs.size(), threads_,
-                                  node.regions.empty() ? nullptr : &regions});
+                                  node.regions.empty() ? nullptr : &regions, options_.memory});
     if (!results.ok()) return in_context(results.error(), describe(graph, step.node));
     if (options_.observe) (*options_.observe)(graph, step.node, *results);
     for (size_t i = 0; i < node.outputs.size(); ++i) {

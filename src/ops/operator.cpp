@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/families.h"
+#include "ops/late.h"
 #include "tensor/convert.h"
 
 namespace strop::ops {
@@ -139,8 +140,21 @@ Result<std::vector<Type>> infer_concrete(const EvalRequest& request, const Attrs
   for (const Value& value : inputs) types.push_back(value.type());
   InferContext ctx(attrs, types, request.output_count, "?");
   for (size_t i = 0; i < inputs.size(); ++i) ctx.known_inputs[i] = known_contents(inputs[i]);
-  STROP_TRY(request.op.infer(ctx));
+  STROP_TRY(infer(request.op, ctx));
   return std::move(ctx.outputs);
+}
+
+/// What results of these types take, and the numbers or indices (8 bytes for each element) that they are made from.
+int64_t working_bytes(std::span<const Type> results) {
+  int64_t bytes = 0;
+  for (const Type& type : results) {
+    if (!type.is_tensor() || !type.tensor.is_static()) continue;
+    const int64_t count = element_count(*as_constants(type.tensor.dims()));
+    const bool strings = type.tensor.dtype == DType::String;
+    bytes += (strings ? count * static_cast<int64_t>(sizeof(std::string)) : byte_size(type.tensor.dtype, count)) +
+             count * static_cast<int64_t>(sizeof(double));
+  }
+  return bytes;
 }
 
 void check_output(const Operator& op, size_t index, const Type& inferred, const Value& value) {
@@ -175,12 +189,26 @@ Result<Attrs> bind_late(const Attrs& attrs, std::span<const LateField> late, std
   return bound;
 }
 
+Result<void> infer(const Operator& op, InferContext& ctx) {
+  STROP_TRY(op.infer(ctx));
+  for (size_t i = 0; i < ctx.outputs.size(); ++i) {
+    const Type& type = ctx.outputs[i];
+    if (!type.is_tensor() || !type.tensor.has_rank()) continue;
+    const Dims& dims = type.tensor.dims();
+    const bool negative = std::ranges::any_of(dims, [](const Dim& dim) { return dim.as_constant().value_or(0) < 0; });
+    if (negative) return violates("result {} would have the shape {}", i, to_string(dims));
+    STROP_TRY(check_sizes(dims));
+  }
+  return {};
+}
+
 Result<std::vector<Value>> evaluate(const EvalRequest& request) {
   STROP_ASSIGN(const Attrs attrs, bind_late(request.attrs, request.late, request.inputs));
   const auto inputs = request.inputs.first(own_operands(request.inputs.size(), request.late));
   STROP_ASSIGN(const std::vector<Type> types, infer_concrete(request, attrs, inputs));
   std::vector<Value> outputs(request.output_count);
-  EvalContext ctx{attrs, inputs, outputs, types, request.threads, request.regions};
+  EvalContext ctx{attrs, inputs, outputs, types, request.threads, request.regions, request.memory};
+  STROP_TRY(ctx.check_memory(working_bytes(types)));
   STROP_TRY(request.op.evaluate(ctx));
   STROP_CHECK(outputs.size() == request.output_count, "{} gave {} outputs of {}", request.op.name, outputs.size(),
               request.output_count);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "base/memory.h"
 #include "base/result.h"
 #include "base/threads.h"
 #include "ops/attrs.h"
@@ -76,7 +77,12 @@ struct EvalContext {
   std::span<const Type> output_types;  ///< concrete where inference could tell
   Threads& threads;
   const RegionCall* regions = nullptr;
+  const MemoryLimit* memory = nullptr;  ///< null: none
 
+  /// Asks before `bytes` are allocated whose number the types do not tell.
+  Result<void> check_memory(int64_t bytes) const {
+    return memory == nullptr ? Result<void>() : memory->check("its result", bytes);
+  }
   bool has_input(size_t index) const { return index < inputs.size() && !inputs[index].is_none(); }
   const Tensor& in(size_t index) const { return inputs[index].tensor(); }
   bool wants(size_t index) const { return index < outputs.size(); }
@@ -143,6 +149,10 @@ Result<int64_t> normalize_axis(int64_t axis, int64_t rank, std::string_view what
 
 // -- Running an operator on values --
 
+/// The operator's inference, and what holds for every operator: no result has a dimension below 0, or more than
+/// kMaxElements elements. Errors: the operator's; a result's shape that cannot be.
+Result<void> infer(const Operator& op, InferContext& ctx);
+
 /// Infers on concrete types, fills late fields from their operands, evaluates. The generic path of the interpreter, of
 /// constant folding and of last-resort execution.
 struct EvalRequest {
@@ -153,6 +163,7 @@ struct EvalRequest {
   size_t output_count = 1;
   Threads& threads;
   const EvalContext::RegionCall* regions = nullptr;
+  const MemoryLimit* memory = nullptr;  ///< null: none. The error says what the evaluation needs
 };
 Result<std::vector<Value>> evaluate(const EvalRequest& request);
 

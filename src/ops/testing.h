@@ -55,7 +55,7 @@ inline std::string infer(const Operator& op, const Attrs& attrs, const std::vect
   InferContext ctx(attrs, inputs, outputs, "?");
   ctx.late = known.late;
   for (size_t i = 0; i < known.contents.size(); ++i) ctx.known_inputs[i] = known.contents[i];
-  const auto result = op.infer(ctx);
+  const auto result = ops::infer(op, ctx);
   if (!result.ok()) return "error: " + result.error().message;
   std::string joined;
   for (size_t i = 0; i < outputs; ++i) {

@@ -1,5 +1,6 @@
 /// Computes now what does not depend on the inputs: nodes whose operands are all constant, values whose contents
 /// inference knows, late fields whose operands are known, and branches whose condition is constant.
+#include "base/memory.h"
 #include "ir/constant_text.h"
 #include "ir/infer.h"
 #include "ops/control/control.h"
@@ -25,6 +26,10 @@ constexpr const KnobInfo* kKnobs[] = {&kGrowth.info};
 
 /// Results up to this size may always be folded.
 constexpr int64_t kSmallBytes = 4096;
+/// What a loop may do while it is folded: rounds, and bytes beside those in use. One that wants more runs later, under
+/// the limits of runs.
+constexpr int64_t kMaxRegionCalls = 10000;
+constexpr int64_t kRegionBytes = int64_t{256} << 20;
 /// A recipe is for people and for refit; one that is longer than this is good for neither.
 constexpr size_t kMaxRecipe = 2000;
 
@@ -138,12 +143,16 @@ class Folder {
     for (size_t i = 0; i < operands.size(); ++i) {
       if (node.inputs[i] != ir::kNone) operands[i] = *graph_.constant_tensor(node.inputs[i]);
     }
-    const auto call_region = [&](size_t region, std::vector<Value> parameters) {
-      return ir::interpret(*node.regions[region], std::move(parameters), ctx_.threads);
+    const bool has_regions = !node.regions.empty();
+    const MemoryLimit memory(has_regions ? resident_bytes() + kRegionBytes : 0);
+    int64_t calls = 0;
+    const auto call_region = [&](size_t region, std::vector<Value> parameters) -> Result<std::vector<Value>> {
+      if (++calls > kMaxRegionCalls) return error(ErrorCode::Unsupported, "too many rounds to fold");
+      return ir::interpret(*node.regions[region], std::move(parameters), ctx_.threads, {{}, &memory});
     };
     const ops::EvalContext::RegionCall regions(call_region);
     auto results = ops::evaluate({*node.op, node.attrs, node.late, operands, node.outputs.size(), ctx_.threads,
-                                  node.regions.empty() ? nullptr : &regions});
+                                  has_regions ? &regions : nullptr, has_regions ? &memory : nullptr});
     // What cannot be computed fails where it would have failed without folding: when it runs, if it runs.
     if (!results.ok()) return false;
     int64_t after = 0;

@@ -9,6 +9,7 @@
 
 #include "base/cancel.h"
 #include "base/function_ref.h"
+#include "base/memory.h"
 #include "runtime/memory.h"
 #include "runtime/program.h"
 #include "runtime/shape_plan.h"
@@ -27,9 +28,10 @@ struct MemoryReport {
 };
 
 struct ExecutorOptions {
-  int max_cached_shapes = 16;      ///< per block; the least recently used plan is dropped
-  CancelToken cancel;              ///< checked between steps
-  std::shared_ptr<Memory> memory;  ///< of arenas; null: the system's
+  int max_cached_shapes = 16;                       ///< per block; the least recently used plan is dropped
+  CancelToken cancel;                               ///< checked between steps
+  std::shared_ptr<Memory> memory;                   ///< of arenas; null: the system's
+  std::shared_ptr<const MemoryLimit> memory_limit;  ///< asked before anything large is allocated; null: none
   /// Gives memory for an engine output that has no tensor yet (no string), aligned to its element, which stays valid
   /// until the next run. Null means that there is none left. Empty: such outputs are new tensors.
   std::function<void*(size_t output, DType dtype, const std::vector<int64_t>& dims)> make_output;

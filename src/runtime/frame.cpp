@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace strop::runtime {
 namespace {
@@ -32,6 +33,11 @@ void append_key(const Type& type, std::vector<int64_t>& key) {
   key.push_back(type.tensor.rank());
   key.push_back(static_cast<int64_t>(type.tensor.dtype));
   for (const Dim& dim : type.tensor.dims()) key.push_back(dim.constant());
+}
+
+int64_t bytes_of(DType dtype, const std::vector<int64_t>& dims) {
+  const int64_t count = element_count(dims);
+  return dtype == DType::String ? count * static_cast<int64_t>(sizeof(std::string)) : byte_size(dtype, count);
 }
 
 bool overlap(const Tensor& a, const Tensor& b) {
@@ -95,16 +101,40 @@ Result<void> Frame::make_plan(const std::vector<Type>& inputs, std::span<const i
   STROP_ASSIGN(auto made, make_shape_plan({shared_.program, block_index_, inputs, inherited, shared_.threads.count()}));
   made->key = key_;
   if (made->arena.bytes > arena_capacity_) {
+    STROP_TRY(check_memory(arena_purpose(*made), made->arena.bytes));
     std::shared_ptr<std::byte> bytes = allocate(shared_.options.memory, made->arena.bytes);
     if (!bytes)
       return error(ErrorCode::OutOfMemory, "the arena of '{}' needs {} bytes", block_.name, made->arena.bytes);
     arena_ = std::move(bytes);
     arena_capacity_ = made->arena.bytes;
+    arena_untouched_ = true;
   }
   plans_.push_front(std::move(made));
   if (static_cast<int>(plans_.size()) > std::max(shared_.options.max_cached_shapes, 1)) plans_.pop_back();
   current_ = plans_.front().get();
   return {};
+}
+
+Result<void> Frame::check_memory(std::string_view what, int64_t bytes) const {
+  const MemoryLimit* limit = shared_.options.memory_limit.get();
+  return limit == nullptr || bytes == 0 ? Result<void>() : limit->check(what, bytes);
+}
+
+// For messages: the node whose result is the largest part of an arena.
+std::string Frame::arena_purpose(const ShapePlan& plan) const {
+  int64_t largest = -1;
+  size_t step = 0;
+  for (size_t i = 0; i < block_.steps.size(); ++i) {
+    for (const int32_t output : block_.steps[i].outputs) {
+      const auto value = static_cast<size_t>(output);
+      if (plan.places[value].root != Storage::Arena || !plan.known[value]) continue;
+      const int64_t bytes = bytes_of(block_.values[value].type.dtype, plan.dims[value]);
+      if (bytes > largest) step = i;
+      largest = std::max(largest, bytes);
+    }
+  }
+  const std::string of = largest < 0 ? "" : fmt::format(", the largest of {}", describe(block_.steps[step]));
+  return fmt::format("holding the intermediate results{},", of);
 }
 
 Result<void> Frame::run(std::span<const Value> inputs, std::span<Value> outputs, const StepObserver* observer,
@@ -132,16 +162,39 @@ Result<void> Frame::run(std::span<const Value> inputs, std::span<Value> outputs,
   return {};
 }
 
+bool Frame::fits(size_t output) const {
+  const auto value = static_cast<size_t>(block_.outputs[output].value);
+  return outputs_[output].is_tensor() && outputs_[output].tensor().dtype() == block_.values[value].type.dtype &&
+         outputs_[output].tensor().dims() == current_->dims[value];
+}
+
+// What is about to be made together, and an arena that nobody has written to yet: none of it is resident so far.
+Result<void> Frame::check_outputs() {
+  int64_t needed = std::exchange(arena_untouched_, false) ? arena_capacity_ : 0;
+  int64_t largest = 0;
+  size_t named = 0;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const auto value = static_cast<size_t>(block_.outputs[i].value);
+    if (block_.values[value].storage != Storage::Output || fits(i)) continue;
+    const int64_t bytes = bytes_of(block_.values[value].type.dtype, current_->dims[value]);
+    needed += bytes;
+    if (bytes > largest) named = i;
+    largest = std::max(largest, bytes);
+  }
+  if (largest == 0) return {};
+  const std::string name = block_.outputs[named].name;
+  return check_memory(fmt::format("holding the intermediate results and output '{}'", name), needed);
+}
+
 // The caller's tensors where they fit, new ones otherwise. Outputs in Host storage are set by the step that makes them.
 Result<void> Frame::place_outputs() {
+  STROP_TRY(check_outputs());
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const auto value = static_cast<size_t>(block_.outputs[i].value);
     if (block_.values[value].storage == Storage::Output) {
       const std::vector<int64_t>& dims = current_->dims[value];
       const DType dtype = block_.values[value].type.dtype;
-      const bool fits =
-          outputs_[i].is_tensor() && outputs_[i].tensor().dtype() == dtype && outputs_[i].tensor().dims() == dims;
-      if (!fits) {
+      if (!fits(i)) {
         STROP_ASSIGN(outputs_[i], new_output(i, dtype, dims));
       }
     }
@@ -168,7 +221,10 @@ Result<void> Frame::check_overlap(size_t index) const {
 
 Result<Tensor> Frame::new_output(size_t index, DType dtype, const std::vector<int64_t>& dims) {
   const bool ours = block_index_ != 0 || !shared_.options.make_output || bit_width(dtype) == 0;
-  if (ours) return Tensor::uninitialized(dtype, dims);
+  if (ours) {
+    STROP_TRY(check_memory(fmt::format("output '{}'", block_.outputs[index].name), bytes_of(dtype, dims)));
+    return Tensor::uninitialized(dtype, dims);
+  }
   void* data = shared_.options.make_output(index, dtype, dims);
   if (data == nullptr && byte_size(dtype, element_count(dims)) > 0) {
     return error(ErrorCode::OutOfMemory, "there is no memory for output '{}' of {}{}", block_.outputs[index].name,
@@ -231,7 +287,8 @@ Result<void> Frame::run_launch(size_t index) {
   for (size_t i = 0; i < step.outputs.size(); ++i) step.output_buffers[i].data = resolve(step.outputs[i]);
   SingleThread single;
   return step.launch->run({step.input_buffers, step.output_buffers, arena_.get() + step.workspace_offset,
-                           step.alone ? static_cast<Threads&>(single) : shared_.threads});
+                           step.alone ? static_cast<Threads&>(single) : shared_.threads, nullptr,
+                           shared_.options.memory_limit.get()});
 }
 
 Result<void> Frame::run_copy(size_t index) {
@@ -243,7 +300,10 @@ Result<void> Frame::run_copy(size_t index) {
     return {};
   }
   STROP_ASSIGN(Value value, read(step.inputs[0]));
-  if (value.is_tensor()) value = value.tensor().clone();
+  if (value.is_tensor()) {
+    STROP_TRY(check_memory("its result", bytes_of(value.tensor().dtype(), value.tensor().dims())));
+    value = value.tensor().clone();
+  }
   return store(step.outputs[0], std::move(value));
 }
 
@@ -364,7 +424,8 @@ Result<void> Frame::run_generic(size_t index) {
                                          inputs,
                                          step.outputs.size(),
                                          shared_.threads,
-                                         loaded.op->has_regions ? &regions : nullptr}));
+                                         loaded.op->has_regions ? &regions : nullptr,
+                                         shared_.options.memory_limit.get()}));
   }
   for (size_t i = 0; i < step.outputs.size(); ++i) STROP_TRY(store(step.outputs[i], std::move(results[i])));
   return {};
@@ -390,7 +451,7 @@ Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, co
   for (const ops::LateField& late : loaded.late) types[static_cast<size_t>(late.operand)] = Type();
   ops::InferContext ctx(attrs, types, step.outputs.size(), "?");
   ctx.known_inputs.resize(types.size());
-  STROP_TRY(loaded.op->infer(ctx));
+  STROP_TRY(ops::infer(*loaded.op, ctx));
   for (const Type& type : ctx.outputs) {
     if (!type.is_tensor() || !type.tensor.is_static() || bit_width(type.tensor.dtype) == 0) return nothing;
   }
@@ -404,6 +465,9 @@ Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, co
   std::vector<Value> results;
   for (const Value& input : inputs)
     in.push_back({input.is_tensor() ? const_cast<void*>(input.tensor().raw()) : nullptr, 0});
+  int64_t needed = launch->workspace_bytes();
+  for (const Type& type : problem.outputs) needed += bytes_of(type.tensor.dtype, *as_constants(type.tensor.dims()));
+  STROP_TRY(check_memory("its result", needed));
   for (const Type& type : problem.outputs) {
     Tensor tensor = Tensor::uninitialized(type.tensor.dtype, *as_constants(type.tensor.dims()));
     out.push_back({tensor.mutable_raw(), 0});
@@ -411,7 +475,7 @@ Result<std::optional<std::vector<Value>>> Frame::launch_dynamic(size_t index, co
   }
   const std::shared_ptr<std::byte> workspace = allocate(shared_.options.memory, launch->workspace_bytes());
   if (!workspace) return error(ErrorCode::OutOfMemory, "its workspace needs {} bytes", launch->workspace_bytes());
-  STROP_TRY(launch->run({in, out, workspace.get(), shared_.threads}));
+  STROP_TRY(launch->run({in, out, workspace.get(), shared_.threads, nullptr, shared_.options.memory_limit.get()}));
   return std::optional(std::move(results));
 }
 

@@ -37,6 +37,10 @@ class Frame {
   Result<void> make_plan(const std::vector<Type>& inputs, std::span<const int64_t> inherited);
   void append_inherited(std::span<const int64_t> outer);
   Result<void> place_outputs();
+  bool fits(size_t output) const;
+  Result<void> check_outputs();
+  Result<void> check_memory(std::string_view what, int64_t bytes) const;
+  std::string arena_purpose(const ShapePlan& plan) const;
   Result<void> run_step(size_t index, const StepObserver* observer);
   Result<void> run_launch(size_t index);
   Result<void> run_generic(size_t index);
@@ -62,6 +66,7 @@ class Frame {
   std::vector<int64_t> key_;  // scratch for look-ups
   std::shared_ptr<std::byte> arena_;
   int64_t arena_capacity_ = 0;
+  bool arena_untouched_ = false;
   std::span<const Value> inputs_;  // of the run in progress
   std::span<Value> outputs_;
   std::vector<Value> host_;       // per value; Host storage

@@ -266,7 +266,7 @@ class Builder {
     if (loaded.op->has_regions) return {};
     ops::InferContext ctx(attrs, inputs, outputs.size(), "?");
     ctx.known_inputs.resize(inputs.size());
-    STROP_TRY(loaded.op->infer(ctx));
+    STROP_TRY(ops::infer(*loaded.op, ctx));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Type& type = ctx.outputs[i];
       if (agree(type, outputs[i])) continue;

@@ -80,7 +80,7 @@ class Checker {
     };
     const ops::InferContext::RegionInfer regions(call);
     if (op_.has_regions) ctx.regions = &regions;
-    const auto inferred = op_.infer(ctx);
+    const auto inferred = ops::infer(op_, ctx);
     if (!inferred.ok()) return refuse(fmt::format("operator {}: {}", op_.name, inferred.error().message));
     if (regions_used != step_.blocks.size())
       return refuse(fmt::format("operator {} has {} regions, not {}", op_.name, regions_used, step_.blocks.size()));

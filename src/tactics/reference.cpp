@@ -86,7 +86,8 @@ class ReferenceLaunch final : public Launch {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].is_none()) values[i] = read_buffer(args.inputs[i], inputs_[i].tensor.dtype, input_dims_[i]);
     }
-    STROP_ASSIGN(const auto results, ops::evaluate({op_, attrs_, {}, values, outputs_.size(), args.threads}));
+    STROP_ASSIGN(const auto results,
+                 ops::evaluate({op_, attrs_, {}, values, outputs_.size(), args.threads, nullptr, args.memory}));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (i >= args.outputs.size() || args.outputs[i].data == nullptr) continue;
       const Tensor& result = results[i].tensor();

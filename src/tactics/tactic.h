@@ -88,7 +88,8 @@ struct LaunchArgs {
   std::span<const Buffer> outputs;
   void* workspace = nullptr;  ///< 64-byte aligned, Launch::workspace_bytes() long
   Threads& threads;
-  device::Stream* stream = nullptr;  ///< what the work is enqueued on; null on the CPU
+  device::Stream* stream = nullptr;     ///< what the work is enqueued on; null on the CPU
+  const MemoryLimit* memory = nullptr;  ///< for what the reference evaluation allocates; null: none
 };
 
 /// A prepared problem: everything that depends on shapes only has been computed.

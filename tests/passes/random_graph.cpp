@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -319,5 +320,19 @@ class Maker {
 }  // namespace
 
 RandomGraph make_random_graph(uint32_t seed) { return Maker(seed).make(); }
+
+std::optional<std::string> difference(const Tensor& expected, const Tensor& actual) {
+  if (to_string(expected.type()) != to_string(actual.type()))
+    return fmt::format("{} instead of {}", to_string(actual.type()), to_string(expected.type()));
+  const auto a = load_f64(expected);
+  const auto b = load_f64(actual);
+  double largest = 1;
+  for (const double value : a) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (!(std::abs(a[i] - b[i]) <= 1e-4 * largest)) return fmt::format("element {}: {} instead of {}", i, b[i], a[i]);
+  }
+  return std::nullopt;
+}
 
 }  // namespace strop::passes

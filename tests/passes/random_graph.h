@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "ir/graph.h"
@@ -17,5 +19,8 @@ struct RandomGraph {
 /// The same graph for the same seed, everywhere. Most have convolutions; a dimension "n" of the first input may be
 /// symbolic. Several values, not only the last one, are outputs.
 RandomGraph make_random_graph(uint32_t seed);
+
+/// Where the tensors differ by more than rounding, which is measured by the largest element; nullopt: nowhere.
+std::optional<std::string> difference(const Tensor& expected, const Tensor& actual);
 
 }  // namespace strop::passes

@@ -1,7 +1,6 @@
 /// All passes on three thousand small random graphs: none fails, and none changes what a graph computes.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <optional>
 
 #include "base/check.h"
@@ -13,21 +12,6 @@ namespace strop::passes {
 namespace {
 
 constexpr uint32_t kGraphs = 3000;
-
-/// Where the tensors differ by more than rounding, which is measured by the largest element.
-std::optional<std::string> difference(const Tensor& expected, const Tensor& actual) {
-  if (to_string(expected.type()) != to_string(actual.type()))
-    return fmt::format("{} instead of {}", to_string(actual.type()), to_string(expected.type()));
-  const auto a = load_f64(expected);
-  const auto b = load_f64(actual);
-  double largest = 1;
-  for (const double value : a) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    if (!(std::abs(a[i] - b[i]) <= 1e-4 * largest)) return fmt::format("element {}: {} instead of {}", i, b[i], a[i]);
-  }
-  return std::nullopt;
-}
 
 /// What goes wrong with the graph, or nullopt.
 std::optional<std::string> fault(const RandomGraph& made, const std::vector<Value>& expected, const PassContext& ctx) {

@@ -212,7 +212,8 @@ void softmax_columns(const ColumnBlock& block) {
 void normalize(const NormRow& row) {
   const V mean = splat(row.mean);
   const V inverse = splat(row.inverse);
-  const auto centred = [&](V x) HWY_ATTR { return hn::Mul(hn::Sub(x, mean), inverse); };
+  const V offset = splat(row.offset);
+  const auto centred = [&](V x) HWY_ATTR { return hn::MulAdd(hn::Sub(x, mean), inverse, offset); };
   const auto each = [&](const auto& map) HWY_ATTR { map_row(row.x, row.n, row.y, map); };
   if (row.scale != nullptr && row.bias != nullptr) {
     each([&](V x, const auto& at) HWY_ATTR { return hn::MulAdd(centred(x), at(row.scale), at(row.bias)); });
@@ -225,12 +226,121 @@ void normalize(const NormRow& row) {
   }
 }
 
-void scale_shift(const float* x, int64_t n, float a, float b, float* y) {
-  map_row(x, n, y, [&](V v, const auto&) HWY_ATTR { return hn::MulAdd(v, splat(a), splat(b)); });
+void center_row(const CenterRow& row) {
+  const V mean = splat(row.mean), factor = splat(row.factor), shift = splat(row.shift);
+  map_row(row.x, row.n, row.y, [&](V x, const auto&) HWY_ATTR { return hn::MulAdd(hn::Sub(x, mean), factor, shift); });
 }
 
-void multiply_add(const float* x, int64_t n, const float* a, const float* b, float* y) {
-  map_row(x, n, y, [&](V v, const auto& at) HWY_ATTR { return hn::MulAdd(v, at(a), at(b)); });
+/// The moments of a section of at most kSection elements, in two chains.
+HWY_INLINE void add_section_moments(const float* x, int64_t n, V shift, Moments& total) {
+  V sum0 = hn::Zero(kD), sum1 = sum0, squares0 = sum0, squares1 = sum0;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const V a = hn::Sub(hn::LoadU(kD, x + i), shift);
+    const V b = hn::Sub(hn::LoadU(kD, x + i + kLanes), shift);
+    sum0 = hn::Add(sum0, a);
+    sum1 = hn::Add(sum1, b);
+    squares0 = hn::MulAdd(a, a, squares0);
+    squares1 = hn::MulAdd(b, b, squares1);
+  }
+  for (; i < n; i += kLanes) {
+    const int64_t count = std::min<int64_t>(kLanes, n - i);
+    const V part = count == kLanes ? hn::LoadU(kD, x + i) : load_part(x + i, count);
+    const V a = first_lanes(hn::Sub(part, shift), count, hn::Zero(kD));
+    sum0 = hn::Add(sum0, a);
+    squares0 = hn::MulAdd(a, a, squares0);
+  }
+  float sums[kLanes], squares[kLanes];
+  hn::StoreU(hn::Add(sum0, sum1), kD, sums);
+  hn::StoreU(hn::Add(squares0, squares1), kD, squares);
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    total.sum += static_cast<double>(sums[lane]);
+    total.squares += static_cast<double>(squares[lane]);
+  }
+}
+
+Moments moments(const float* x, int64_t n, float shift) {
+  Moments total;
+  for (int64_t i = 0; i < n; i += kSection) add_section_moments(x + i, std::min(kSection, n - i), splat(shift), total);
+  return total;
+}
+
+/// Vectors of columns that a pass over the rows keeps in registers.
+constexpr int64_t kColumnVectors = 4;
+
+/// `lanes` columns are in use, all of kVectors vectors if kWhole.
+template <int64_t kVectors, bool kWhole, bool kSquares>
+HWY_INLINE void moments_down(const ColumnMoments& block, int64_t column, int64_t lanes) {
+  const auto load = [&](const float* from) HWY_ATTR {
+    if constexpr (kWhole) return hn::LoadU(kD, from);
+    return load_part(from, lanes);
+  };
+  V shifts[kVectors], sums[kVectors], squares[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) {
+    shifts[v] = block.shift == nullptr ? hn::Zero(kD) : load(block.shift + column + v * kLanes);
+    sums[v] = squares[v] = hn::Zero(kD);
+  }
+  const float* x = block.x + column;
+  for (int64_t row = 0; row < block.rows; ++row, x += block.columns) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const V distance = hn::Sub(load(x + v * kLanes), shifts[v]);
+      sums[v] = hn::Add(sums[v], distance);
+      if constexpr (kSquares) squares[v] = hn::MulAdd(distance, distance, squares[v]);
+    }
+  }
+  const auto add = [&](V from, double* to) HWY_ATTR {
+    float values[kLanes];
+    hn::StoreU(from, kD, values);
+    const int64_t count = kWhole ? kLanes : lanes;
+    for (int64_t lane = 0; lane < count; ++lane) to[lane] += static_cast<double>(values[lane]);
+  };
+  for (int64_t v = 0; v < kVectors; ++v) {
+    add(sums[v], block.sums + column + v * kLanes);
+    if constexpr (kSquares) add(squares[v], block.squares + column + v * kLanes);
+  }
+}
+
+template <bool kSquares>
+HWY_INLINE void all_moments_down(const ColumnMoments& block) {
+  int64_t c = 0;
+  for (; c + kColumnVectors * kLanes <= block.columns; c += kColumnVectors * kLanes)
+    moments_down<kColumnVectors, true, kSquares>(block, c, 0);
+  for (; c + kLanes <= block.columns; c += kLanes) moments_down<1, true, kSquares>(block, c, 0);
+  if (c < block.columns) moments_down<1, false, kSquares>(block, c, block.columns - c);
+}
+
+void column_moments(const ColumnMoments& block) {
+  if (block.squares == nullptr) {
+    all_moments_down<false>(block);
+  } else {
+    all_moments_down<true>(block);
+  }
+}
+
+/// One vector of columns, `lanes` of them in use (all if kWhole).
+template <bool kWhole>
+HWY_INLINE void center_down(const CenterBlock& block, int64_t column, int64_t lanes) {
+  const auto load = [&](const float* from) HWY_ATTR {
+    if constexpr (kWhole) return hn::LoadU(kD, from);
+    return load_part(from, lanes);
+  };
+  const V mean = load(block.mean + column);
+  const V factor = load(block.factor + column);
+  const V shift = load(block.shift + column);
+  for (int64_t at = column; at < block.rows * block.columns; at += block.columns) {
+    const V y = hn::MulAdd(hn::Sub(load(block.x + at), mean), factor, shift);
+    if constexpr (kWhole) {
+      hn::StoreU(y, kD, block.y + at);
+    } else {
+      store_part(y, block.y + at, lanes);
+    }
+  }
+}
+
+void center_columns(const CenterBlock& block) {
+  int64_t c = 0;
+  for (; c + kLanes <= block.columns; c += kLanes) center_down<true>(block, c, kLanes);
+  if (c < block.columns) center_down<false>(block, c, block.columns - c);
 }
 
 void divide_by_power(const PowerRow& row) {
@@ -241,8 +351,8 @@ void divide_by_power(const PowerRow& row) {
 }
 
 constexpr RowKernels kKernels{
-    reduce,    accumulate,  softmax,      log_softmax,    softmax_columns<false>, softmax_columns<true>,
-    normalize, scale_shift, multiply_add, divide_by_power};
+    reduce,  accumulate,     softmax,   log_softmax, softmax_columns<false>, softmax_columns<true>,
+    moments, column_moments, normalize, center_row,  center_columns,         divide_by_power};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace strop::kernels

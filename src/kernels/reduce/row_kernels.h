@@ -32,6 +32,42 @@ struct NormRow {
   const float* scale = nullptr;  ///< [n] or null
   const float* bias = nullptr;   ///< [n] or null
   float* y = nullptr;            ///< may be x
+  float offset = 0;              ///< added before the scale: what the mean lost when it was rounded, times -inverse
+};
+
+/// Sums of x - shift and of (x - shift)². A shift near the mean keeps what a large mean would drown.
+struct Moments {
+  double sum = 0;
+  double squares = 0;
+};
+
+/// Moments of each column of rows that lie one after the other.
+struct ColumnMoments {
+  const float* x = nullptr;  ///< [rows, columns]
+  int64_t rows = 0;          ///< joined in fp32: a few hundred at most
+  int64_t columns = 0;
+  const float* shift = nullptr;  ///< [columns]; null: 0
+  double* sums = nullptr;        ///< [columns], added to
+  double* squares = nullptr;     ///< [columns], added to; null: not wanted
+};
+
+/// (x - mean) * factor + shift, per element of a row or per column of a block of rows.
+struct CenterBlock {
+  const float* x = nullptr;  ///< [rows, columns]
+  int64_t rows = 0;
+  int64_t columns = 0;
+  const float* mean = nullptr;    ///< [columns]
+  const float* factor = nullptr;  ///< [columns]
+  const float* shift = nullptr;   ///< [columns]
+  float* y = nullptr;             ///< same layout; may be x
+};
+
+/// (x - mean) * factor + shift with one of each.
+struct CenterRow {
+  const float* x = nullptr;
+  int64_t n = 0;
+  float mean = 0, factor = 1, shift = 0;
+  float* y = nullptr;  ///< may be x
 };
 
 /// Columns of a matrix with `stride` floats between rows.
@@ -65,11 +101,14 @@ struct RowKernels {
   void (*softmax_columns)(const ColumnBlock& block);
   void (*log_softmax_columns)(const ColumnBlock& block);
 
-  /// (x - mean) * inverse * scale + bias.
+  /// As reduce joins.
+  Moments (*moments)(const float* x, int64_t n, float shift);
+  void (*column_moments)(const ColumnMoments& block);
+
+  /// ((x - mean) * inverse + offset) * scale + bias.
   void (*normalize)(const NormRow& row);
-  /// x * a + b, with one a and b; and with one per element.
-  void (*scale_shift)(const float* x, int64_t n, float a, float b, float* y);
-  void (*multiply_add)(const float* x, int64_t n, const float* a, const float* b, float* y);
+  void (*center_row)(const CenterRow& row);
+  void (*center_columns)(const CenterBlock& block);
   void (*divide_by_power)(const PowerRow& row);
 };
 const RowKernels& row_kernels(CpuTarget target);

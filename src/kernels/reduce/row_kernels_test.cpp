@@ -134,6 +134,49 @@ TEST_P(RowKernelsTest, NormalizesWithWhatThereIs) {
   EXPECT_EQ(y[4], 0);
 }
 
+TEST_P(RowKernelsTest, MomentsOfRowsAndColumns) {
+  constexpr int64_t kRows = 13;
+  for (const int64_t columns : {1, 7, 16, 100, 5000}) {
+    const auto x = normal(kRows * columns, 1);
+    const auto shift = normal(columns, 2);
+    std::vector<double> sums(static_cast<size_t>(columns), 1), squares(sums);
+    kernels_.column_moments({x.data(), kRows, columns, shift.data(), sums.data(), squares.data()});
+    for (size_t c = 0; c < sums.size(); ++c) {
+      double sum = 1, square = 1;
+      for (size_t r = 0; r < kRows; ++r) {
+        const double distance = static_cast<double>(x[r * sums.size() + c]) - static_cast<double>(shift[c]);
+        sum += distance;
+        square += distance * distance;
+      }
+      EXPECT_NEAR(sums[c], sum, 1e-5);
+      EXPECT_NEAR(squares[c], square, 1e-5);
+    }
+    double sum = 0, square = 0;
+    for (const float value : x) {
+      const double distance = static_cast<double>(value) - 0.5;
+      sum += distance;
+      square += distance * distance;
+    }
+    const Moments row = kernels_.moments(x.data(), kRows * columns, 0.5f);
+    EXPECT_NEAR(row.sum, sum, 1e-6 * static_cast<double>(x.size()) + 1e-5);
+    EXPECT_NEAR(row.squares, square, 1e-6 * square + 1e-5);
+  }
+}
+
+TEST_P(RowKernelsTest, CentersRowsAndColumns) {
+  for (const int64_t n : {1, 8, 37}) {
+    const auto x = normal(2 * n, 1), mean = normal(n, 2), factor = normal(n, 3), shift = normal(n, 4);
+    std::vector<float> y(x.size());
+    kernels_.center_columns({x.data(), 2, n, mean.data(), factor.data(), shift.data(), y.data()});
+    for (size_t i = 0; i < y.size(); ++i) {
+      const size_t c = i % mean.size();
+      EXPECT_NEAR(y[i], (x[i] - mean[c]) * factor[c] + shift[c], 1e-5f);
+    }
+    kernels_.center_row({x.data(), n, 3, 2, 1, y.data()});
+    for (size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(y[i], (x[i] - 3) * 2 + 1, 1e-5f);
+  }
+}
+
 TEST_P(RowKernelsTest, DividesByAPower) {
   const std::vector<float> x(11, 3);
   const std::vector<float> sums(11, 30);

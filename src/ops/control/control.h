@@ -94,6 +94,7 @@ Result<Type> with_axis(const Type& type, int64_t axis, const Dim& size);
 /// Element `index` along `axis`, which disappears.
 Tensor take(const Tensor& tensor, int64_t axis, int64_t index);
 /// The tensors along a new axis. Error: their dimensions or dtypes differ. At least one.
+int64_t total_bytes(const std::vector<Tensor>& tensors);
 Result<Tensor> stack(const std::vector<Tensor>& tensors, int64_t axis);
 /// What stack would give for no tensors of this type; dimensions that are not constant are 0.
 Result<Tensor> stack_nothing(const std::string& type_text, int64_t axis);

@@ -149,6 +149,7 @@ Result<void> evaluate_loop(EvalContext& ctx) {
       continue;
     }
     const auto& items = collected[i - carried_count];
+    STROP_TRY(ctx.check_memory(total_bytes(items)));
     STROP_ASSIGN(ctx.outputs[i],
                  items.empty() ? stack_nothing(attrs.collected_types[i - carried_count], 0) : stack(items, 0));
   }

@@ -115,7 +115,8 @@ struct Run {
   int64_t length = 0;  ///< iterations
 };
 
-Result<std::vector<Value>> run_scan(Run run, const EvalContext::RegionCall& body) {
+Result<std::vector<Value>> run_scan(Run run, const EvalContext& ctx) {
+  const EvalContext::RegionCall& body = *ctx.regions;
   const ScanAttrs& attrs = run.attrs;
   const size_t state_count = run.states.size();
   std::vector<std::vector<Tensor>> collected(attrs.collected_types.size());
@@ -136,6 +137,7 @@ Result<std::vector<Value>> run_scan(Run run, const EvalContext::RegionCall& body
   for (size_t i = 0; i < collected.size(); ++i) {
     if (entry(attrs.output_backward, i) != 0) std::reverse(collected[i].begin(), collected[i].end());
     const int64_t axis = entry(attrs.output_axes, i);
+    STROP_TRY(ctx.check_memory(total_bytes(collected[i])));
     STROP_ASSIGN(Tensor all,
                  collected[i].empty() ? stack_nothing(attrs.collected_types[i], axis) : stack(collected[i], axis));
     outputs.emplace_back(std::move(all));
@@ -181,7 +183,7 @@ Result<void> evaluate_batched(EvalContext& ctx, const ScanAttrs& attrs, const Op
       if (run.length < 0 || run.length > full)
         return bad_data("a sequence length of {} where {} is the most", run.length, full);
     }
-    STROP_ASSIGN(const auto outputs, run_scan(std::move(run), *ctx.regions));
+    STROP_ASSIGN(const auto outputs, run_scan(std::move(run), ctx));
     for (size_t i = 0; i < results.size(); ++i) {
       const bool is_state = i < static_cast<size_t>(attrs.states);
       results[i].push_back(is_state ? outputs[i].tensor() : pad_front_axis(outputs[i].tensor(), full));
@@ -202,7 +204,7 @@ Result<void> evaluate_scan(EvalContext& ctx) {
   for (size_t i = at.states; i < at.scanned; ++i) run.states.push_back(ctx.inputs[i]);
   for (size_t i = at.scanned; i < at.captures; ++i) run.scanned.push_back(ctx.in(i));
   STROP_ASSIGN(run.length, common_length(run));
-  STROP_ASSIGN(auto outputs, run_scan(std::move(run), *ctx.regions));
+  STROP_ASSIGN(auto outputs, run_scan(std::move(run), ctx));
   outputs.resize(ctx.outputs.size());
   ctx.outputs = std::move(outputs);
   return {};

@@ -154,6 +154,12 @@ Tensor take(const Tensor& tensor, int64_t axis, int64_t index) {
   return result;
 }
 
+int64_t total_bytes(const std::vector<Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& tensor : tensors) bytes += tensor.bytes();
+  return bytes;
+}
+
 Result<Tensor> stack(const std::vector<Tensor>& tensors, int64_t axis) {
   const Tensor& first = tensors.front();
   STROP_ASSIGN(const int64_t at, normalize_axis(axis, first.rank() + 1, "output axis"));

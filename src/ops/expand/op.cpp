@@ -32,6 +32,10 @@ Result<void> infer_expand(InferContext& ctx) {
     ctx.outputs[0] = Type(input.dtype, unbacked_dims(ctx, std::max(*length, input.rank())));
     return {};
   }
+  for (const Dim& dim : *shape) {
+    if (dim.as_constant().value_or(0) < 0)
+      return violates("(C2) the shape {} has a negative dimension", to_string(*shape));
+  }
   STROP_ASSIGN(Dims dims, broadcast(input.dims(), *shape));
   STROP_TRY(check_sizes(dims));
   repeat_known(ctx, dims);

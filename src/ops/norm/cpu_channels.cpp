@@ -23,25 +23,24 @@ std::optional<std::string> batch_norm_why_not(const Problem& problem) {
   return std::nullopt;
 }
 
-/// x * factor + shift with a factor and shift per channel, which are computed anew each time.
+/// (x - mean) * factor + bias per channel, whose factors are computed anew each time.
 class BatchNormLaunch final : public tactics::Launch {
  public:
   int64_t batch = 0, channels = 0, pixels = 1;
   double epsilon = 0;
   const kernels::RowKernels& loops = kernels::row_kernels(kernels::best_cpu_target());
 
-  int64_t workspace_bytes() const override { return 2 * channels * static_cast<int64_t>(sizeof(float)); }
+  int64_t workspace_bytes() const override { return channels * static_cast<int64_t>(sizeof(float)); }
 
   Result<void> run(const LaunchArgs& args) const override {
     float* factors = static_cast<float*>(args.workspace);
-    float* shifts = factors + channels;
-    const auto operand = [&](size_t input, int64_t c) {
-      return static_cast<double>(args.inputs[input].as<const float>()[c]);
-    };
+    const auto* scales = args.inputs[1].as<const float>();
+    const auto* biases = args.inputs[2].as<const float>();
+    const auto* means = args.inputs[3].as<const float>();
+    const auto* variances = args.inputs[4].as<const float>();
     for (int64_t c = 0; c < channels; ++c) {
-      const double factor = operand(1, c) / std::sqrt(operand(4, c) + epsilon);
-      factors[c] = static_cast<float>(factor);
-      shifts[c] = static_cast<float>(operand(2, c) - operand(3, c) * factor);
+      factors[c] =
+          static_cast<float>(static_cast<double>(scales[c]) / std::sqrt(static_cast<double>(variances[c]) + epsilon));
     }
     const auto* x = args.inputs[0].as<const float>();
     float* y = args.outputs[0].as<float>();
@@ -49,13 +48,14 @@ class BatchNormLaunch final : public tactics::Launch {
     const int64_t lines = pixels == 1 ? batch : batch * channels;
     parallel_for(args.threads, lines, std::max<int64_t>(8192 / std::max<int64_t>(length, 1), 1),
                  [&](int64_t begin, int64_t end, int) {
+                   if (pixels == 1) {
+                     const int64_t at = begin * length;
+                     loops.center_columns({x + at, end - begin, channels, means, factors, biases, y + at});
+                     return;
+                   }
                    for (int64_t line = begin; line < end; ++line) {
-                     const int64_t at = line * length;
-                     if (pixels == 1) {
-                       loops.multiply_add(x + at, length, factors, shifts, y + at);
-                     } else {
-                       loops.scale_shift(x + at, length, factors[line % channels], shifts[line % channels], y + at);
-                     }
+                     const int64_t c = line % channels;
+                     loops.center_row({x + line * length, length, means[c], factors[c], biases[c], y + line * length});
                    }
                  });
     return {};

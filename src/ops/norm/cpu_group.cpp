@@ -10,7 +10,6 @@
 namespace strop::ops {
 namespace {
 
-using kernels::RowOp;
 using tactics::LaunchArgs;
 using tactics::LineProgram;
 using tactics::Problem;
@@ -65,18 +64,10 @@ class GroupNormLaunch : public tactics::Launch {
     return tactics::line_values(prologue_, args, {line, 0, length, in, args.outputs[0].as<float>() + line * length});
   }
 
-  // y = x * factor + shift for a channel.
-  struct Affine {
-    float factor, shift;
-  };
-  Affine affine(const LaunchArgs& args, int64_t channel, double mean, double inverse) const {
+  Centering channel_centering(const LaunchArgs& args, int64_t channel, const GroupStatistics& group) const {
     const double scale = has_scale_ ? static_cast<double>(args.inputs[kNormScaleInput].as<const float>()[channel]) : 1;
     const double bias = has_bias_ ? static_cast<double>(args.inputs[kNormBiasInput].as<const float>()[channel]) : 0;
-    const double factor = inverse * scale;
-    return {static_cast<float>(factor), static_cast<float>(bias - mean * factor)};
-  }
-  double inverse_deviation(double squares) const {
-    return 1 / std::sqrt(squares / static_cast<double>(group_channels() * pixels_) + epsilon_);
+    return centering(group.mean, group.inverse * scale, bias);
   }
 
   int64_t batch_ = 0, channels_ = 0, pixels_ = 0, groups_ = 1;
@@ -106,95 +97,137 @@ class PlanesLaunch final : public GroupNormLaunch {
     const int64_t count = group_channels() * pixels_;
     const float* x = values(args, first_line, pixels_);
     for (int64_t i = 1; i < group_channels(); ++i) values(args, first_line + i, pixels_);
-    const double mean = kernels_.reduce(RowOp::Sum, x, count, 0) / static_cast<double>(count);
-    const double squares = kernels_.reduce(RowOp::SumSquare, x, count, static_cast<float>(mean));
-    const double inverse = inverse_deviation(squares);
+    const GroupStatistics found = row_statistics(kernels_, x, count, epsilon_);
     for (int64_t i = 0; i < group_channels(); ++i) {
       const int64_t line = first_line + i;
-      const auto [factor, shift] = affine(args, line % channels_, mean, inverse);
+      const auto [mean, factor, shift] = channel_centering(args, line % channels_, found);
       float* y = args.outputs[0].as<float>() + line * pixels_;
-      kernels_.scale_shift(x + i * pixels_, pixels_, factor, shift, y);
+      kernels_.center_row({x + i * pixels_, pixels_, mean, factor, shift, y});
       if (!epilogue_.empty()) epilogue_.run(args, {line, 0, pixels_, y, y});
     }
   }
 };
 
-/// Channels last: sums per channel over sections of pixels, which are joined in order.
+/// Channels last: moments per channel over sections of pixels, which are joined in order.
 class ChannelsLastLaunch final : public GroupNormLaunch {
  public:
   using GroupNormLaunch::GroupNormLaunch;
 
   int64_t workspace_bytes() const override {
-    return (kSections + 2) * batch_ * channels_ * static_cast<int64_t>(sizeof(float));
+    const auto doubles = static_cast<int64_t>(sizeof(double)), floats = static_cast<int64_t>(sizeof(float));
+    return (2 * kSections * doubles + 3 * floats) * batch_ * channels_;
   }
 
   Result<void> run(const LaunchArgs& args) const override {
     if (is_empty()) return {};
-    // Per batch item and channel: the mean at first, then factor and shift.
-    float* sums = static_cast<float*>(args.workspace);
-    float* first = sums + kSections * batch_ * channels_;
-    float* second = first + batch_ * channels_;
-    sum_sections(args, RowOp::Sum, nullptr, sums);
+    const Work work = work_in(args.workspace);
+    // First the means in fp32, then the moments around them; the means' room then holds the exact ones.
+    add_sections(args, nullptr, work.sums, nullptr);
     each_group([&](int64_t item, int64_t group) {
-      const double mean = group_sum(sums, item, group) / static_cast<double>(group_channels() * pixels_);
-      std::fill_n(first + item * channels_ + group * group_channels(), group_channels(), static_cast<float>(mean));
+      const double mean = group_sum(work.sums, item, group) / static_cast<double>(group_channels() * pixels_);
+      std::fill_n(work.means + item * channels_ + group * group_channels(), group_channels(), static_cast<float>(mean));
     });
-    sum_sections(args, RowOp::SumSquare, first, sums);
+    add_sections(args, work.means, work.sums, work.squares);
     each_group([&](int64_t item, int64_t group) {
-      const double inverse = inverse_deviation(group_sum(sums, item, group));
-      for (int64_t c = group * group_channels(); c < (group + 1) * group_channels(); ++c) {
+      const int64_t first = group * group_channels();
+      const kernels::Moments moments{group_sum(work.sums, item, group), group_sum(work.squares, item, group)};
+      const auto shift = static_cast<double>(work.means[item * channels_ + first]);
+      const GroupStatistics found = statistics_of(moments, shift, group_channels() * pixels_, epsilon_);
+      for (int64_t c = first; c < first + group_channels(); ++c) {
+        const Centering with = channel_centering(args, c, found);
         const int64_t at = item * channels_ + c;
-        const Affine with = affine(args, c, static_cast<double>(first[at]), inverse);
-        first[at] = with.factor;
-        second[at] = with.shift;
+        work.means[at] = with.mean;
+        work.factors[at] = with.factor;
+        work.shifts[at] = with.shift;
       }
     });
-    parallel_for(args.threads, batch_ * pixels_, std::max<int64_t>(8192 / channels_, 1),
-                 [&](int64_t begin, int64_t end, int) {
-                   for (int64_t line = begin; line < end; ++line) {
-                     const int64_t at = line / pixels_ * channels_;
-                     float* y = args.outputs[0].as<float>() + line * channels_;
-                     const float* x = prologue_.empty() ? args.inputs[0].as<const float>() + line * channels_ : y;
-                     kernels_.multiply_add(x, channels_, first + at, second + at, y);
-                     if (!epilogue_.empty()) epilogue_.run(args, {line, 0, channels_, y, y});
-                   }
-                 });
+    each_block(args, [&](int64_t item, int64_t line, int64_t lines) { finish_lines(args, work, item, line, lines); });
     return {};
   }
 
  private:
   static constexpr int64_t kSections = 16;
+  static constexpr int64_t kJoinedRows = 256;  // in fp32, before they go to double
+
+  /// Sums per item, section and channel; the others per item and channel.
+  struct Work {
+    double *sums, *squares;
+    float *means, *factors, *shifts;
+  };
+  Work work_in(void* workspace) const {
+    const int64_t channels = batch_ * channels_;
+    auto* sums = static_cast<double*>(workspace);
+    auto* means = reinterpret_cast<float*>(sums + 2 * kSections * channels);
+    return {sums, sums + kSections * channels, means, means + channels, means + 2 * channels};
+  }
 
   template <class Body>
   void each_group(const Body& body) const {
     for (int64_t i = 0; i < batch_ * groups_; ++i) body(i / groups_, i % groups_);
   }
 
-  // Per section of an item's pixels, sums per channel. The first time the prologue runs, into the result.
-  void sum_sections(const LaunchArgs& args, RowOp op, const float* shift, float* sums) const {
-    const bool first_time = shift == nullptr;
+  /// body(item, first line, lines) for blocks of an item's lines.
+  template <class Body>
+  void each_block(const LaunchArgs& args, const Body& body) const {
+    const int64_t lines = std::clamp<int64_t>(8192 / channels_, 1, kJoinedRows);
+    const int64_t blocks = (pixels_ + lines - 1) / lines;
+    parallel_for(args.threads, batch_ * blocks, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % blocks * lines;
+        body(i / blocks, i / blocks * pixels_ + first, std::min(lines, pixels_ - first));
+      }
+    });
+  }
+
+  // The lines after the prologue, which has run before.
+  const float* prepared(const LaunchArgs& args, int64_t line) const {
+    return (prologue_.empty() ? args.inputs[0].as<const float>() : args.outputs[0].as<const float>()) +
+           line * channels_;
+  }
+
+  // Per section of an item's pixels, moments per channel. The first time (no means) the prologue runs, into the result.
+  void add_sections(const LaunchArgs& args, const float* means, double* sums, double* squares) const {
     parallel_for(args.threads, batch_ * kSections, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t item = i / kSections;
-        float* acc = sums + i * channels_;
-        std::fill_n(acc, channels_, 0.0f);
-        for (int64_t p = pixels_ * (i % kSections) / kSections; p < pixels_ * (i % kSections + 1) / kSections; ++p) {
+        const int64_t item = i / kSections, section = i % kSections;
+        const int64_t last = pixels_ * (section + 1) / kSections;
+        kernels::ColumnMoments block{.columns = channels_, .sums = sums + i * channels_};
+        std::fill_n(block.sums, channels_, 0.0);
+        if (means != nullptr) {
+          block.shift = means + item * channels_;
+          block.squares = squares + i * channels_;
+          std::fill_n(block.squares, channels_, 0.0);
+        }
+        for (int64_t p = pixels_ * section / kSections; p < last; p += kJoinedRows) {
           const int64_t line = item * pixels_ + p;
-          const float* x = first_time || prologue_.empty() ? values(args, line, channels_)
-                                                           : args.outputs[0].as<const float>() + line * channels_;
-          kernels_.accumulate(op, x, channels_, first_time ? nullptr : shift + item * channels_, acc);
+          block.rows = std::min(kJoinedRows, last - p);
+          for (int64_t k = 0; means == nullptr && !prologue_.empty() && k < block.rows; ++k)
+            values(args, line + k, channels_);
+          block.x = prepared(args, line);
+          kernels_.column_moments(block);
         }
       }
     });
   }
 
-  double group_sum(const float* sums, int64_t item, int64_t group) const {
+  double group_sum(const double* sums, int64_t item, int64_t group) const {
     double total = 0;
     for (int64_t section = 0; section < kSections; ++section) {
-      const float* of_section = sums + (item * kSections + section) * channels_ + group * group_channels();
-      for (int64_t c = 0; c < group_channels(); ++c) total += static_cast<double>(of_section[c]);
+      const double* of_section = sums + (item * kSections + section) * channels_ + group * group_channels();
+      for (int64_t c = 0; c < group_channels(); ++c) total += of_section[c];
     }
     return total;
+  }
+
+  void finish_lines(const LaunchArgs& args, const Work& work, int64_t item, int64_t line, int64_t lines) const {
+    const int64_t at = item * channels_;
+    float* y = args.outputs[0].as<float>() + line * channels_;
+    kernels_.center_columns(
+        {prepared(args, line), lines, channels_, work.means + at, work.factors + at, work.shifts + at, y});
+    if (epilogue_.empty()) return;
+    for (int64_t k = 0; k < lines; ++k) {
+      epilogue_.run(args, {line + k, 0, channels_, y + k * channels_, y + k * channels_});
+    }
   }
 };
 

@@ -68,9 +68,15 @@ class LayerNormLaunch final : public tactics::Launch {
     if (prologue.empty() && sum != nullptr) std::copy_n(x, length, kept);
     kernels::NormRow norm{x, length, 0, 1, nullptr, nullptr, y};
     const auto n = static_cast<double>(length);
-    if (!rms) norm.mean = static_cast<float>(loops.reduce(RowOp::Sum, x, length, 0) / n);
-    const double variance = loops.reduce(RowOp::SumSquare, x, length, norm.mean) / n;
-    norm.inverse = static_cast<float>(1 / std::sqrt(variance + epsilon));
+    if (rms) {
+      const double squares = loops.reduce(RowOp::SumSquare, x, length, 0);
+      norm.inverse = static_cast<float>(1 / std::sqrt(squares / n + epsilon));
+    } else {
+      const GroupStatistics found = row_statistics(loops, x, length, epsilon);
+      norm.mean = static_cast<float>(found.mean);
+      norm.inverse = static_cast<float>(found.inverse);
+      norm.offset = static_cast<float>((static_cast<double>(norm.mean) - found.mean) * found.inverse);
+    }
     if (has_scale) norm.scale = args.inputs[kNormScaleInput].as<const float>();
     if (has_bias) norm.bias = args.inputs[kNormBiasInput].as<const float>();
     loops.normalize(norm);

@@ -49,9 +49,9 @@ void for_each_block(Threads& threads, const Lines& lines, const Body& body) {
 template <class T, bool IsMax>
 bool is_better(T challenger, T champion) {
   if constexpr (std::is_floating_point_v<T>) {
-    // NaN counts as above all numbers.
-    if (std::isnan(champion)) return IsMax ? false : !std::isnan(challenger);
-    if (std::isnan(challenger)) return IsMax;
+    // The first NaN is the largest and the smallest element, as it is what Max and Min give.
+    if (std::isnan(champion)) return false;
+    if (std::isnan(challenger)) return true;
   }
   return IsMax ? challenger > champion : challenger < champion;
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "ops/element_map.h"
@@ -108,16 +110,20 @@ Result<void> evaluate_arg(EvalContext& ctx) {
     dims[static_cast<size_t>(axis)] = 1;
   else
     dims.erase(dims.begin() + axis);
-  const auto ranks = ranks_of_elements(input);
+  // Ranks have NaN on top: where it must be, unless the smallest is looked for.
+  std::vector<int64_t> worth = ranks_of_elements(input);
+  if constexpr (!IsMax) {
+    const std::vector<double> values = is_float(input.dtype()) ? load_f64(input) : std::vector<double>(worth.size());
+    for (size_t i = 0; i < worth.size(); ++i) worth[i] = std::isnan(values[i]) ? INT64_MAX : -worth[i];
+  }
   std::vector<int64_t> result(static_cast<size_t>(lines.outer * lines.inner));
   for (int64_t o = 0; o < lines.outer; ++o) {
     for (int64_t i = 0; i < lines.inner; ++i) {
       int64_t best = 0;
       for (int64_t at = 1; at < lines.length; ++at) {
-        const int64_t challenger = ranks[static_cast<size_t>(lines.element(o, i, at))];
-        const int64_t champion = ranks[static_cast<size_t>(lines.element(o, i, best))];
-        const bool wins = IsMax ? challenger > champion : challenger < champion;
-        if (wins || (attrs.select_last && challenger == champion)) best = at;
+        const int64_t challenger = worth[static_cast<size_t>(lines.element(o, i, at))];
+        const int64_t champion = worth[static_cast<size_t>(lines.element(o, i, best))];
+        if (challenger > champion || (attrs.select_last && challenger == champion)) best = at;
       }
       result[static_cast<size_t>(o * lines.inner + i)] = best;
     }
@@ -128,12 +134,15 @@ Result<void> evaluate_arg(EvalContext& ctx) {
 
 std::vector<WorkedCase> arg_cases() {
   const Tensor ties = store_f64(DType::F32, {2, 3}, std::array<double, 6>{1, 1, 0, 0, 2, 0});
+  const Tensor holes = store_f64(DType::F32, {2, 3}, std::array<double, 6>{1, NAN, NAN, 3, 1, 2});
   return {
       {"last_axis_f32", ArgAttrs{-1, false, false}, {Type(DType::F32, {5, 33})}},
       {"first_axis_i64", ArgAttrs{0, true, false}, {Type(DType::I64, {6, 4})}},
       {"middle_axis_f16", ArgAttrs{1, true, false}, {Type(DType::F16, {2, 9, 3})}},
       {"ties_first_f32", ArgAttrs{1, true, false}, {Type(DType::F32, {2, 3})}, 1, {{0, ties}}},
       {"ties_last_f32", ArgAttrs{1, true, true}, {Type(DType::F32, {2, 3})}, 1, {{0, ties}}},
+      {"nan_first_f32", ArgAttrs{1, true, false}, {Type(DType::F32, {2, 3})}, 1, {{0, holes}}},
+      {"nan_last_f32", ArgAttrs{1, true, true}, {Type(DType::F32, {2, 3})}, 1, {{0, holes}}},
   };
 }
 

@@ -17,7 +17,7 @@ struct TopKAttrs {
 extern const Operator kTopK;
 
 /// The i64 position of the largest (ArgMax) or smallest (ArgMin) element along `axis`; of equal ones the first, or with
-/// `select_last` the last.
+/// `select_last` the last. A NaN is both larger and smaller than all numbers, as in Max and Min.
 struct ArgAttrs {
   int64_t axis = 0;
   bool keep_dims = true;

@@ -33,6 +33,10 @@ TEST(Arg, TiesAndAxes) {
   EXPECT_EQ(run(kArgMax, ArgAttrs{1, true, false}, data), "i64[2, 1] 0 1");
   EXPECT_EQ(run(kArgMax, ArgAttrs{1, false, true}, data), "i64[2] 1 2");
   EXPECT_EQ(run(kArgMin, ArgAttrs{0, false, false}, data), "i64[3] 1 0 0");
+  const Tensor holes = f32({1, 4}, {1, NAN, NAN, 0});
+  EXPECT_EQ(run(kArgMax, ArgAttrs{1, false, false}, {holes}), "i64[1] 1");
+  EXPECT_EQ(run(kArgMin, ArgAttrs{1, false, false}, {holes}), "i64[1] 1");
+  EXPECT_EQ(run(kArgMin, ArgAttrs{1, false, true}, {holes}), "i64[1] 2");
   EXPECT_EQ(run(kArgMin, ArgAttrs{0, false, false}, {f32({0}, {})}), "error: ArgMin: axis 0 is empty");
   EXPECT_EQ(infer(kArgMax, ArgAttrs{-2, false, false}, {Type(DType::F32, {b, 3, 4})}), "i64[b, 4]");
 }

@@ -90,6 +90,7 @@ Result<void> evaluate_multinomial(EvalContext& ctx) {
   if (classes == 0) return bad_data("Multinomial: there are no classes");
   Generator random = generator(attrs.seeded, attrs.seed);
   std::vector<int64_t> drawn;
+  drawn.reserve(static_cast<size_t>(x.dim(0) * attrs.samples));
   std::vector<double> sums(static_cast<size_t>(classes));
   for (int64_t b = 0; b < x.dim(0); ++b) {
     const auto row = logits.begin() + b * classes;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <regex>
 
 #include "ops/element_map.h"
@@ -44,16 +45,18 @@ Result<void> evaluate_concat(EvalContext& ctx) {
   const auto dims = *as_constants(symbolic);
   const auto steps_a = broadcast_strides(a.dims(), dims.size());
   const auto steps_b = broadcast_strides(b.dims(), dims.size());
+  const auto pick = [](const Tensor& from, const std::vector<int64_t>& at,
+                       const std::vector<int64_t>& steps) -> const std::string& {
+    return from.strings()[static_cast<size_t>(std::inner_product(at.begin(), at.end(), steps.begin(), int64_t{0}))];
+  };
+  int64_t bytes = 0;
+  for_each_element(dims, [&](const std::vector<int64_t>& at, int64_t) {
+    bytes += static_cast<int64_t>(pick(a, at, steps_a).size() + pick(b, at, steps_b).size());
+  });
+  STROP_TRY(ctx.check_memory(bytes));
   Tensor result(DType::String, dims);
   for_each_element(dims, [&](const std::vector<int64_t>& at, int64_t linear) {
-    int64_t from_a = 0;
-    int64_t from_b = 0;
-    for (size_t i = 0; i < at.size(); ++i) {
-      from_a += at[i] * steps_a[i];
-      from_b += at[i] * steps_b[i];
-    }
-    result.mutable_strings()[static_cast<size_t>(linear)] =
-        a.strings()[static_cast<size_t>(from_a)] + b.strings()[static_cast<size_t>(from_b)];
+    result.mutable_strings()[static_cast<size_t>(linear)] = pick(a, at, steps_a) + pick(b, at, steps_b);
   });
   ctx.outputs[0] = std::move(result);
   return {};
