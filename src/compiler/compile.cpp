@@ -33,7 +33,10 @@ class Selection {
       cache_ = *options_.times;
     } else if (!options_.timing_cache.empty()) {
       STROP_ASSIGN(cache_, select::TimingCache::load(options_.timing_cache));
-      if (cache_.unusable_lines() > 0) {
+      if (cache_.is_newer()) {
+        environment_.log.warning("timing cache '{}' is a newer Strop's: it is neither used nor added to",
+                                 options_.timing_cache);
+      } else if (cache_.unusable_lines() > 0) {
         environment_.log.warning("timing cache '{}': {} lines cannot be used and were ignored", options_.timing_cache,
                                  cache_.unusable_lines());
       }
@@ -52,7 +55,7 @@ class Selection {
 
   /// Adds what was measured to the file.
   Result<void> save() {
-    if (options_.timing_cache.empty() || selector_->stats().measured == 0) return {};
+    if (options_.timing_cache.empty() || cache_.is_newer() || selector_->stats().measured == 0) return {};
     return cache_.save(options_.timing_cache);
   }
 

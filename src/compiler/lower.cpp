@@ -251,6 +251,7 @@ Result<bool> BlockLowering::lower_view(ir::NodeId id) {
   plan::ValueDesc& value = block().values[static_cast<size_t>(node.outputs[0])];
   value.storage = Storage::View;
   value.base = node.inputs[0];
+  value.whole = !node.op->view_offset;
   if (!(*offset == Dim(0))) value.offset_elements = block().shapes.lower(*offset);
   return true;
 }

@@ -55,6 +55,7 @@ void BlockLowering::place_outputs() {
       copy.index = static_cast<int32_t>(i);
       copy.base = kNone;
       copy.offset_elements = kNone;
+      copy.whole = false;
       block().values.push_back(copy);
       plan::Step step;
       step.kind = plan::StepKind::Copy;

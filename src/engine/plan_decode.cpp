@@ -70,6 +70,7 @@ class Decoder {
     to.pitch = from.pitch();
     to.device = from.device();
     to.in_place = from.in_place();
+    to.whole = from.whole();
     return to;
   }
 

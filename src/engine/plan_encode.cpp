@@ -50,7 +50,7 @@ class Encoder {
     const auto name = text(value.name);
     const auto described = type(value.type);
     return fb::CreateValueDesc(out_, name, described, static_cast<uint8_t>(value.storage), value.index, value.base,
-                               value.offset_elements, value.pitch, value.device, value.in_place);
+                               value.offset_elements, value.pitch, value.device, value.in_place, value.whole);
   }
 
   static std::vector<fb::ShapeCheck> checks(const std::vector<plan::ShapeCheck>& list) {

@@ -194,7 +194,7 @@ Result<void> BlockCheck::check_value(int32_t id) const {
   if (desc.device < 0 || static_cast<size_t>(desc.device) >= plan_.devices.size())
     return fail(fmt::format("device {} of {}", desc.device, plan_.devices.size()));
   if (desc.storage != Storage::View &&
-      (desc.base != kNone || desc.offset_elements != kNone || desc.pitch != kNone || desc.in_place))
+      (desc.base != kNone || desc.offset_elements != kNone || desc.pitch != kNone || desc.in_place || desc.whole))
     return fail("base, offset and pitch belong to views only");
   return check_storage(desc);
 }

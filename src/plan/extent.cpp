@@ -41,6 +41,10 @@ bool view_fits(const Block& block, int32_t view, const std::vector<int64_t>& reg
   if (!is_known(value->type, registers) || unknown(value->pitch)) return true;
   const auto wanted = extent(*value, registers);
   if (!wanted) return false;
+  if (value->whole) {
+    const TypeDesc& base = block.values[static_cast<size_t>(value->base)].type;
+    if (is_known(base, registers) && count_elements(base, registers) != wanted) return false;
+  }
   int64_t offset = 0;
   while (value->storage == Storage::View) {
     if (unknown(value->offset_elements)) return true;

@@ -74,6 +74,7 @@ struct ValueDesc {
                                 ///< kNone: dense
   int32_t device = 0;
   bool in_place = false;  ///< View because its step overwrites its operand
+  bool whole = false;     ///< View of all elements of its base under other dimensions
 };
 
 enum class StepKind : uint8_t {

@@ -221,6 +221,8 @@ TEST(VerifyPlan, Views) {
               v.type.dims = std::vector<Reg>{2, 2};
             }),
             "plan, block 0, value 3: a view that does not lie within value 2");
+  EXPECT_EQ(with([](ValueDesc& v) { v.type.dims = std::vector<Reg>{1}, v.whole = true; }),
+            "plan, block 0, value 3: a view that does not lie within value 2");  // fewer elements than all
   EXPECT_EQ(with([](ValueDesc& v) { v.type.dims = std::vector<Reg>{1}, v.offset_elements = 2; }),
             "plan, block 0, step 2: a copy to another type");  // elements 3 and 4 of 6: the view itself is good
 }

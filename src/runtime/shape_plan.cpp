@@ -162,6 +162,11 @@ class Builder {
       const bool settled = plan_->known[i] && plan_->known[static_cast<size_t>(value.base)] &&
                            !open(value.offset_elements) && !open(value.pitch);
       if (settled && plan::view_fits(block_, static_cast<int32_t>(i), plan_->registers)) continue;
+      if (value.whole && settled) {
+        return error(ErrorCode::InvalidArgument, "at these input shapes {} would have shape {}, made of {}",
+                     described(i), to_string(to_dims(plan_->dims[i])),
+                     to_string(to_dims(plan_->dims[static_cast<size_t>(value.base)])));
+      }
       return error(ErrorCode::InvalidArgument, "at these input shapes {} does not lie within its buffer", described(i));
     }
     return {};

@@ -139,17 +139,17 @@ Result<TimingCache> TimingCache::load(const std::string& path) {
 
 Result<TimingCache> TimingCache::parse(std::string_view text, const std::string& name) {
   TimingCache cache;
-  bool first = true, readable = true;
+  bool first = true;
   for (const std::string_view raw : split(text, '\n')) {
     const std::string_view line = trim(raw);
     if (line.empty()) continue;
     if (first) {
       STROP_ASSIGN(const int64_t version, header_version(line, name));
-      readable = version <= kTimingCacheVersion;
+      cache.newer_ = version > kTimingCacheVersion;
       first = false;
       continue;
     }
-    if (!readable) {
+    if (cache.newer_) {
       ++cache.unusable_lines_;
       continue;
     }
@@ -192,6 +192,10 @@ Result<void> TimingCache::save(const std::string& path) {
   STROP_ASSIGN(const FileLock lock, FileLock::take(path));
   STROP_ASSIGN(const std::string old, read_file(path, kLimitBytes));
   STROP_ASSIGN(const TimingCache there, parse(old, path));
+  if (there.is_newer()) {
+    return error(ErrorCode::InvalidArgument, "timing cache '{}' is a newer Strop's and would be lost: name another file",
+                 path);
+  }
   merge(there);
   const std::string now = text();
   if (existed && now == old) return {};

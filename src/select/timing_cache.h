@@ -66,6 +66,8 @@ class TimingCache {
 
   size_t size() const { return entries_.size(); }
   int64_t unusable_lines() const { return unusable_lines_; }
+  /// A newer Strop made the file: none of its lines can be read, and it must not be replaced.
+  bool is_newer() const { return newer_; }
   const std::map<TimingKey, CandidateTimes>& entries() const { return entries_; }
   std::string text() const;
 
@@ -76,6 +78,7 @@ class TimingCache {
  private:
   std::map<TimingKey, CandidateTimes> entries_;
   int64_t unusable_lines_ = 0;
+  bool newer_ = false;
 };
 
 /// The line of a problem as the file holds it; digests are made of these.

@@ -66,6 +66,7 @@ TEST(TimingCache, UnusableLinesAreCounted) {
   const TimingCache newer = TimingCache::parse("{\"strop_timing_cache\":2}\n{\"a\":1}\n", "x").value();
   EXPECT_EQ(newer.size(), 0U);
   EXPECT_EQ(newer.unusable_lines(), 1);
+  EXPECT_TRUE(newer.is_newer());
 }
 
 TEST(TimingCache, AnotherFileIsNotOverwritten) {
@@ -121,6 +122,18 @@ TEST_F(TimingCacheFile, SavingMergesWithWhatIsThere) {
   ASSERT_TRUE(write_file_atomically(path("model"), "bytes").ok());
   EXPECT_FALSE(one.save(path("model")).ok());
   EXPECT_EQ(read_file(path("model")).value(), "bytes");
+}
+
+TEST_F(TimingCacheFile, ANewerOneIsNotReplaced) {
+  const std::string newer = "{\"strop_timing_cache\":2}\n{\"a\":1}\n";
+  ASSERT_TRUE(write_file_atomically(path("newer"), newer).ok());
+  TimingCache cache;
+  cache.insert(kKey, {timed("a", 3, 10)});
+  const auto saved = cache.save(path("newer"));
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().message,
+            fmt::format("timing cache '{}' is a newer Strop's and would be lost: name another file", path("newer")));
+  EXPECT_EQ(read_file(path("newer")).value(), newer);
 }
 
 TEST_F(TimingCacheFile, ProcessesShareIt) {

@@ -68,6 +68,16 @@ def test_another_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert wrong.read_text() == "my notes\n"
 
 
+def test_a_newer_cache_is_neither_used_nor_changed(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.write_text('{"strop_timing_cache":2}\n{"something":"new"}\n')
+    before = cache.read_bytes()
+    outcome = build(tmp_path / "x.strop", "--timing-cache", cache)
+    assert outcome.code == 0
+    assert f"timing cache '{cache}' is a newer Strop's: it is neither used nor added to" in outcome.stderr
+    assert cache.read_bytes() == before
+
+
 def test_effort_0_measures_nothing(tmp_path: Path) -> None:
     outcome = build(tmp_path / "x.strop", "--effort", 0)
     assert outcome.code == 0

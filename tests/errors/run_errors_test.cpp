@@ -55,12 +55,13 @@ TEST_P(RunErrors, EndWith) {
   EXPECT_EQ(said.substr(0, GetParam().message.size()), GetParam().message) << said;
 }
 
-std::string model_of(const Message& made, const Shape& integers, std::vector<Message> initializers = {}) {
-  return model(ModelSpec{graph({.nodes = {made},
+std::string model_of(const Message& made, const onnx::testing::Shape& integers,
+                     std::vector<Message> initializers = {}) {
+  return model({.graph = graph({.nodes = {made},
                                 .initializers = std::move(initializers),
                                 .inputs = {value_info("x", DType::F32, {2, 3}), value_info("p", DType::I64, integers)},
                                 .outputs = {value_info("y", unranked_type(DType::F32))}}),
-                         {opset("", 19)}});
+                .opsets = {opset("", 19)}});
 }
 
 std::vector<HostileRun> hostile_shapes() {
@@ -82,15 +83,33 @@ std::vector<HostileRun> hostile_shapes() {
        expand,
        {huge, 1, 1},
        "invalid_model: node 'e' (Expand): [4611686018427387904, 2, 3] is more than 2^40"},
-      {"reshape_negative", reshape, {-2, 1, 1}, ""},
-      {"fill_negative", fill, {-2, 1}, ""},
-      {"fill_huge", fill, {huge, huge}, ""},
-      {"tile_negative", tile, {-1, 1}, ""},
-      {"tile_huge", tile, {huge, huge}, ""},
-      {"pad_negative", pad, {-5, 0, 0, 0}, ""},
-      {"pad_huge", pad, {huge, 0, huge, 0}, ""},
-      {"crop_negative", crop, {-1, 2}, ""},
-      {"resize_negative", resize, {-1, 2}, ""},
+      {"reshape_negative",
+       reshape,
+       {-2, 1, 1},
+       "invalid_model: node 'r' (Reshape): (C2) dimension 0 of the target [-2, 1, 1] is -2"},
+      {"fill_negative",
+       fill,
+       {-2, 1},
+       "invalid_model: node 'f' (Fill): (C2) the shape [-2, 1] has a negative dimension"},
+      {"fill_huge",
+       fill,
+       {huge, huge},
+       "invalid_model: node 'f' (Fill): [4611686018427387904, 4611686018427387904] is more than 2^40 elements"},
+      {"tile_negative", tile, {-1, 1}, "invalid_model: node 't' (Tile): (C2) axis 0 is repeated -1 times"},
+      {"tile_huge",
+       tile,
+       {huge, huge},
+       "invalid_model: node 't' (Tile): [2, 3, 4611686018427387904, 4611686018427387904] is more than 2^40 elements"},
+      {"pad_negative", pad, {-5, 0, 0, 0}, "invalid_model: node 'p' (Pad): (C4) the pads of axis 0 leave -3 elements"},
+      {"pad_huge",
+       pad,
+       {huge, 0, huge, 0},
+       "invalid_model: node 'p' (Pad): [4611686018427387904] is more than 2^40 elements"},
+      {"crop_negative",
+       crop,
+       {-1, 2},
+       "invalid_model: node 'c' (CenterCropPad): result 0 would have the shape [-1, 2]"},
+      {"resize_negative", resize, {-1, 2}, "invalid_model: node 's' (Resize): (C3) the size -1 is negative"},
   };
 }
 

@@ -8,13 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compile.h"
-#include "compiler/lower.h"
-#include "device/cpu_device.h"
 #include "ir/graph.h"
-#include "kernels/cpu_target.h"
 #include "runtime/executor.h"
-#include "select/selector.h"
+#include "tests/runtime/lowered.h"
 
 namespace strop {
 
@@ -60,14 +56,10 @@ inline Machine make_machine(const std::string& text, const std::string& route_te
   machine.graph = *graph;
   Route route(compiler::compiler_knobs());
   route.parse(route_text).value();
-  const auto device = device::make_cpu_device(kernels::to_string(kernels::best_cpu_target()));
-  SingleThread single;
-  select::TimingCache cache;
-  select::Selector selector({tactics::builtin_cpu_tactics(), *device, single, "", cache}, route, {.effort = 0});
-  auto lowered = compiler::lower(*machine.graph, {selector, route, {}});
-  EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
-  machine.stats = lowered->stats;
-  machine.program = runtime::make_program(std::make_shared<const plan::Plan>(lowered->plan), lowered->weights,
+  const auto plan = lowered(*machine.graph, route);
+  EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
+  machine.stats = plan->stats;
+  machine.program = runtime::make_program(std::make_shared<const plan::Plan>(plan->plan), plan->weights,
                                           ops::builtin_operators(), tactics::builtin_cpu_tactics())
                         .value();
   machine.threads = make_thread_pool(2);

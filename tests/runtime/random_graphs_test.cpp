@@ -12,15 +12,14 @@ namespace {
 
 constexpr uint32_t kGraphs = 400;
 
-Result<std::vector<Value>> compile_and_run(const passes::RandomGraph& made, select::Selector& selector,
-                                           const Route& route) {
+Result<std::vector<Value>> compile_and_run(const passes::RandomGraph& made, const Route& route) {
   SingleThread single;
   const auto graph = made.graph->clone();
   const passes::PassContext ctx{route, ops::builtin_operators(), single};
   STROP_TRY(passes::run_passes(*graph, passes::default_pipeline(), ctx));
-  STROP_ASSIGN(auto lowered, compiler::lower(*graph, {selector, route, {}}));
+  STROP_ASSIGN(auto plan, lowered(*graph, route));
   STROP_ASSIGN(const auto program,
-               runtime::make_program(std::make_shared<const plan::Plan>(std::move(lowered.plan)), lowered.weights,
+               runtime::make_program(std::make_shared<const plan::Plan>(std::move(plan.plan)), plan.weights,
                                      ops::builtin_operators(), tactics::builtin_cpu_tactics()));
   runtime::Executor executor(program, make_thread_pool(1));
   std::vector<Value> outputs(graph->outputs.size());
@@ -30,9 +29,9 @@ Result<std::vector<Value>> compile_and_run(const passes::RandomGraph& made, sele
 
 /// What goes wrong with the graph, or nullopt.
 std::optional<std::string> fault(const passes::RandomGraph& made, const std::vector<Value>& expected,
-                                 select::Selector& selector, const Route& route) {
+                                 const Route& route) {
   try {
-    const auto actual = compile_and_run(made, selector, route);
+    const auto actual = compile_and_run(made, route);
     if (!actual.ok()) return actual.error().message;
     for (size_t i = 0; i < expected.size(); ++i) {
       const auto found = passes::difference(expected[i].tensor(), (*actual)[i].tensor());
@@ -46,16 +45,13 @@ std::optional<std::string> fault(const passes::RandomGraph& made, const std::vec
 
 TEST(RandomGraphs, RunAsTheInterpreterSays) {
   const Route route(compiler::compiler_knobs());
-  const auto device = device::make_cpu_device(kernels::to_string(kernels::best_cpu_target()));
   SingleThread single;
-  select::TimingCache cache;
-  select::Selector selector({tactics::builtin_cpu_tactics(), *device, single, "", cache}, route, {.effort = 0});
   int failures = 0;
   for (uint32_t seed = 0; seed < kGraphs && failures < 5; ++seed) {
     const passes::RandomGraph made = passes::make_random_graph(seed);
     const auto expected = ir::interpret(*made.graph, made.inputs, single);
     if (!expected.ok()) continue;  // sizes that depend on "n" do not fit each other
-    const auto found = fault(made, *expected, selector, route);
+    const auto found = fault(made, *expected, route);
     if (!found) continue;
     ++failures;
     ADD_FAILURE() << "seed " << seed << ": " << *found << "\nfrom\n" << ir::to_text(*made.graph, {100, false});

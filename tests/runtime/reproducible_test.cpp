@@ -94,7 +94,7 @@ std::string network() {
       node("If", {"hard"}, {"y"},
            {graph_attr("then_branch", branch("Hardmax", "one")), graph_attr("else_branch", branch("Softmax", "soft"))},
            "choice"));
-  spec.inputs = {value_info("x", DType::F32, {1, 3, 24, 24}), value_info("hard", DType::Bool, Shape{})};
+  spec.inputs = {value_info("x", DType::F32, {1, 3, 24, 24}), value_info("hard", DType::Bool, onnx::testing::Shape{})};
   spec.outputs = {value_info("y", DType::F32, {1, 10})};
   return model(spec);
 }

@@ -126,6 +126,34 @@ TEST(Runtime, WrongInputsAreNamed) {
   EXPECT_EQ(message(machine, {random_f32({3, 2}), random_f32({3})}), "");
 }
 
+// A reshape is a view and has no step that would object.
+TEST(Runtime, AReshapeOfAnotherNumberOfElementsIsRefused) {
+  Machine machine = make_machine(R"(graph "g" (x: f32[n, 4]) -> (y = %y) {
+  %t = Reshape(%x) {shape=[2, 2]} : f32[2, 2]
+  %y = Pointwise(%t) {program=(x0: f32) { v1 = Tanh(x0) } -> v1} : f32[2, 2]
+})");
+  machine.run_and_compare({random_f32({1, 4})});
+  std::vector<Value> y(1);
+  for (const int64_t n : {3, 0}) {
+    const auto ran = machine.executor->run(std::vector<Value>{random_f32({n, 4})}, y);
+    ASSERT_FALSE(ran.ok());
+    EXPECT_EQ(ran.error().code, ErrorCode::InvalidArgument);
+    EXPECT_EQ(ran.error().message,
+              fmt::format("at these input shapes 't' would have shape [2, 2], made of [{}, 4]", n));
+  }
+}
+
+TEST(Runtime, AReshapeThatIsAnOutputIsRefusedToo) {
+  Machine machine = make_machine(R"(graph "g" (x: f32[n, 4]) -> (y = %y) {
+  %y = Reshape(%x) {shape=[1, 4]} : f32[1, 4]
+})");
+  machine.run_and_compare({random_f32({1, 4})});
+  std::vector<Value> y(1);
+  const auto ran = machine.executor->run(std::vector<Value>{random_f32({3, 4})}, y);
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().message, "at these input shapes 'y' would have shape [1, 4], made of [3, 4]");
+}
+
 TEST(Runtime, SizesThatOnlyTheDataTell) {
   Machine machine = make_machine(R"(graph "g" (x: f32[n]) -> (y = %y) {
   %i = NonZero(%x) : i64[1, ?0.0]

@@ -6,11 +6,10 @@
 #include <string_view>
 
 #include "base/files.h"
-#include "compiler/compile.h"
-#include "compiler/lower.h"
 #include "engine/engine_file.h"
 #include "fuzz/engine_input.h"
 #include "ir/graph.h"
+#include "tests/runtime/lowered.h"
 
 namespace {
 
@@ -90,10 +89,10 @@ Result<std::string> engine_of(const Seed& seed, const std::string& path) {
   STROP_ASSIGN(const auto graph, ir::parse_text(std::string(seed.graph), ops::builtin_operators()));
   Route route(compiler::compiler_knobs());
   STROP_TRY(route.parse(std::string(seed.route)));
-  STROP_ASSIGN(auto lowered, compiler::lower(*graph, {tactics::builtin_cpu_tactics(), route, {{"n", {1, 64}}}}));
+  STROP_ASSIGN(auto plan, lowered(*graph, route, {{"n", {1, 64}}}));
   engine::EngineImage image;
-  image.plan = std::make_shared<const plan::Plan>(std::move(lowered.plan));
-  image.weights = std::move(lowered.weights);
+  image.plan = std::make_shared<const plan::Plan>(std::move(plan.plan));
+  image.weights = std::move(plan.weights);
   image.record = {{"precision", "fp32"}, {"route", "\"quoted\" \u00e9"}};
   SingleThread threads;
   STROP_TRY(engine::write_engine(image, path, threads));

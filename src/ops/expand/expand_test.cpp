@@ -28,7 +28,7 @@ TEST(Expand, Infers) {
 
 TEST(Tile, Repeats) {
   EXPECT_EQ(run(kTile, TileAttrs{{2, 2}}, {counting({1, 2})}), "f32[2, 4] 0 1 0 1 0 1 0 1");
-  EXPECT_EQ(run(kTile, TileAttrs{{-1}}, {counting({2})}), "error: Tile: axis 0 repeated -1 times");
+  EXPECT_EQ(run(kTile, TileAttrs{{-1}}, {counting({2})}), "error: (C2) axis 0 is repeated -1 times");
 }
 
 TEST(Tile, Infers) {

@@ -81,6 +81,10 @@ Result<void> infer_tile(InferContext& ctx) {
   }
   if (static_cast<int64_t>(repeats->size()) != *rank)
     return violates("(C1) {} repeats for rank {}", repeats->size(), *rank);
+  for (size_t i = 0; i < repeats->size(); ++i) {
+    const auto times = (*repeats)[i].as_constant();
+    if (times && *times < 0) return violates("(C2) axis {} is repeated {} times", i, *times);
+  }
   Dims factors = input.dims();
   factors.insert(factors.end(), repeats->begin(), repeats->end());
   STROP_TRY(check_sizes(factors));
