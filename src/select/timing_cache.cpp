@@ -193,8 +193,8 @@ Result<void> TimingCache::save(const std::string& path) {
   STROP_ASSIGN(const std::string old, read_file(path, kLimitBytes));
   STROP_ASSIGN(const TimingCache there, parse(old, path));
   if (there.is_newer()) {
-    return error(ErrorCode::InvalidArgument, "timing cache '{}' is a newer Strop's and would be lost: name another file",
-                 path);
+    return error(ErrorCode::InvalidArgument,
+                 "timing cache '{}' is a newer Strop's and would be lost: name another file", path);
   }
   merge(there);
   const std::string now = text();

@@ -348,6 +348,7 @@ template <RnnCell cell>
 constexpr tactics::Tactic packed(std::string_view name, std::string_view op) {
   return {
       .name = name,
+      .version = 2,
       .op = op,
       .why_not = [](const Problem& problem) { return why_not(problem, cell); },
       .packs = packs<cell>,
