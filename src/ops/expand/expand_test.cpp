@@ -35,8 +35,7 @@ TEST(Tile, Infers) {
   EXPECT_EQ(infer(kTile, TileAttrs{{b, 2}}, {Type(DType::F32, {3, b})}), "f32[3*b, 2*b]");
   EXPECT_EQ(infer(kExpand, ExpandAttrs{{-2, 1, 1}}, {Type(DType::F32, {2, 3})}),
             "error: (C2) the shape [-2, 1, 1] has a negative dimension");
-  EXPECT_EQ(infer(kTile, TileAttrs{{2, -1}}, {Type(DType::F32, {3, 2})}),
-            "error: (C2) axis 1 is repeated -1 times");
+  EXPECT_EQ(infer(kTile, TileAttrs{{2, -1}}, {Type(DType::F32, {3, 2})}), "error: (C2) axis 1 is repeated -1 times");
   EXPECT_EQ(infer(kTile, TileAttrs{{2}}, {Type(DType::F32, {3, b})}), "error: (C1) 1 repeats for rank 2");
   EXPECT_EQ(infer(kTile, TileAttrs{}, {Type::unranked(DType::F32), Type(DType::I64, {2})}, {{{"repeats", 1}}}),
             "f32[?.0, ?.1]");
