@@ -52,6 +52,9 @@ class Selection {
   }
 
   select::Selector& selector() { return *selector_; }
+  const CompileOptions& options() const { return options_; }
+  const Route& route() const { return route_; }
+  const CompileEnvironment& environment() const { return environment_; }
 
   /// Adds what was measured to the file.
   Result<void> save() {
@@ -104,15 +107,16 @@ class MeasuredCosts : public passes::StepCosts {
 };
 
 /// Passes, then tactics and storage. The model's digest, which takes as long as all passes, is found meanwhile.
-Result<Lowered> optimise_and_lower(const onnx::ImportedModel& model, const CompileOptions& options, const Route& route,
-                                   const CompileEnvironment& environment, Selection& selection, Compiled& compiled) {
+Result<Lowered> optimise_and_lower(const onnx::ImportedModel& model, Selection& selection, Compiled& compiled) {
   ir::Graph& graph = *model.graph;
+  const CompileOptions& options = selection.options();
+  const CompileEnvironment& environment = selection.environment();
   passes::RunPassesOptions run_options;
   run_options.on_change = [&](const passes::Pass& pass, const ir::Graph&) {
     if (options.progress) options.progress("passes", pass.name, 0, 0);
   };
   MeasuredCosts costs(selection.selector(), options);
-  const passes::PassContext context{route,
+  const passes::PassContext context{selection.route(),
                                     options.import.catalogue ? *options.import.catalogue : ops::builtin_operators(),
                                     environment.threads, &costs};
   STROP_ASSIGN(compiled.passes, passes::run_passes(graph, passes::default_pipeline(), context, run_options));
@@ -120,7 +124,7 @@ Result<Lowered> optimise_and_lower(const onnx::ImportedModel& model, const Compi
   STROP_TRY(check_memory(options.select.memory_limit_bytes, "the graph after all passes", 0));
   STROP_TRY(environment.cancel.check());
   selection.begin_nodes(static_cast<int64_t>(graph.order().size()));
-  LowerContext lower_context{selection.selector(), route, environment.threads, options.ranges};
+  LowerContext lower_context{selection.selector(), selection.route(), environment.threads, options.ranges};
   lower_context.memory_limit_bytes = options.select.memory_limit_bytes;
   lower_context.beside = [&] { compiled.model_digest = sha256(model.bytes); };
   lower_context.on_node = [&](std::string_view node) { selection.on_node(node); };
@@ -133,7 +137,7 @@ Result<Lowered> select_and_lower(const onnx::ImportedModel& model, const Compile
                                  const CompileEnvironment& environment, Compiled& compiled) {
   Selection selection(options, route, environment);
   STROP_TRY(selection.start());
-  auto lowered = optimise_and_lower(model, options, route, environment, selection, compiled);
+  auto lowered = optimise_and_lower(model, selection, compiled);
   STROP_TRY(selection.save());
   if (!lowered.ok()) return lowered.error();
   STROP_TRY(selection.check_complete());
