@@ -53,7 +53,9 @@ def own_commands(folder: Path) -> list[dict[str, str]]:
     and what goes with it, which clang does not know and which would hide a missing #include."""
     commands = json.loads((BUILD / "compile_commands.json").read_text())
     for entry in commands:
-        entry["command"] = re.sub(r" -(include \S+cmake_pch\.hxx|fpch-preprocess|Winvalid-pch|Wno-restrict)\b", "", entry["command"])
+        entry["command"] = re.sub(
+            r" -(include \S+cmake_pch\.hxx|fpch-preprocess|Winvalid-pch|Wno-restrict)\b", "", entry["command"]
+        )
     (folder / "compile_commands.json").write_text(json.dumps(commands))
     return commands
 
