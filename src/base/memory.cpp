@@ -1,5 +1,6 @@
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,13 @@ int64_t resident_bytes() {
   return (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 
+int64_t resident_bytes_needed() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  return resident_bytes();
+}
+
 int64_t usable_memory_bytes() {
   const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   const auto text = read_file("/sys/fs/cgroup/memory.max", 4096);  // "max" or a number
@@ -30,7 +38,8 @@ Result<void> MemoryLimit::check(std::string_view what, int64_t bytes) const {
     if (unseen_bytes_.fetch_add(bytes) + bytes < kWorthALook) return {};
     unseen_bytes_ = 0;
   }
-  const int64_t resident = resident_bytes();
+  if (bytes <= limit_bytes_ - resident_bytes()) return {};
+  const int64_t resident = resident_bytes_needed();
   if (bytes <= limit_bytes_ - resident) return {};
   return error(ErrorCode::OutOfMemory,
                "{} needs {} bytes beside the {} that are in use, over the memory limit of {}: raise it", what, bytes,

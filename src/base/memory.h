@@ -13,6 +13,10 @@ namespace strop {
 /// does not tell.
 int64_t resident_bytes();
 
+/// resident_bytes() once the C library has given back to the system what it holds for later: slow, for when the answer
+/// decides whether there is enough.
+int64_t resident_bytes_needed();
+
 /// The machine's memory, or what this process' control group may use where that is less. 0: not known.
 int64_t usable_memory_bytes();
 

@@ -171,7 +171,8 @@ tactics::Problem make_problem(const ir::Graph& graph, const ir::Node& node,
 
 Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes) {
   if (limit_bytes == 0) return {};
-  const int64_t resident = resident_bytes();
+  if (resident_bytes() + bytes <= limit_bytes) return {};
+  const int64_t resident = resident_bytes_needed();
   if (resident + bytes <= limit_bytes) return {};
   if (bytes == 0) {
     return error(ErrorCode::OutOfMemory, "{} takes {} bytes, over the memory limit of {}: raise it", what, resident,
