@@ -96,6 +96,13 @@ bool BlockLowering::place_concat(size_t index) {
   Dim outer(1);
   for (int64_t i = 0; i < *axis; ++i) outer = outer * type.dim(i);
   if (!(outer == Dim(1))) return false;
+  // Views have no step that would object to operands that do not fit each other.
+  for (const ir::ValueId input : node.inputs) {
+    const TensorType& part = graph_.value(input).type.tensor;
+    for (int64_t i = 0; i < type.rank(); ++i) {
+      if (i != *axis && !(part.dim(i) == type.dim(i))) return false;
+    }
+  }
 
   const int32_t target = step.outputs[0];
   Dim offset(0);

@@ -48,6 +48,28 @@ int64_t bytes_touched(const Problem& problem) {
 
 bool is_static(const Problem& problem) { return at_values(problem, {}).has_value(); }
 
+/// The problem at its symbols' optimum. Null: something stays open, or the operator is not legal there, which `why_not`
+/// says: tactics may rely on the operator's constraints.
+std::optional<Problem> at_optimum(const Problem& problem, const std::map<std::string, int64_t>& optimum,
+                                  std::string& why_not) {
+  std::optional<Problem> concrete = at_values(problem, optimum);
+  if (!concrete) why_not = "its dimensions are open and have no optimum";
+  if (!concrete || is_static(problem)) return concrete;
+  ops::InferContext context(concrete->attrs, concrete->inputs, concrete->outputs.size(), "?");
+  context.known_inputs.resize(concrete->inputs.size());
+  if (const auto inferred = ops::infer(*concrete->op, context); !inferred.ok()) {
+    why_not = "it is not legal at the optimum: " + inferred.error().message;
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < concrete->outputs.size(); ++i) {
+    if (context.outputs[i] == concrete->outputs[i]) continue;
+    why_not = fmt::format("its result {} is {} at the optimum, not {}", i, to_string(context.outputs[i]),
+                          to_string(concrete->outputs[i]));
+    return std::nullopt;
+  }
+  return concrete;
+}
+
 std::string described(const Tactic& tactic, const Config& config) {
   return config.values.empty() ? std::string(tactic.name) : fmt::format("{} {}", tactic.name, config.to_string());
 }
@@ -228,9 +250,9 @@ Result<std::optional<double>> Selector::time_us(const Problem& problem) {
   STROP_TRY(options_.cancel.check());
   std::vector<plan::Candidate> refused;
   const std::vector<Candidate> found = candidates(problem, refused);
-  const std::optional<Problem> concrete = at_values(problem, options_.optimum);
-  if (found.empty() || !concrete) return std::optional<double>();
   std::string why_not;
+  const std::optional<Problem> concrete = at_optimum(problem, options_.optimum, why_not);
+  if (found.empty() || !concrete) return std::optional<double>();
   STROP_ASSIGN(const CandidateTimes measured, times(*concrete, found, why_not));
   std::optional<double> best;
   for (const CandidateTime& time : measured) {
@@ -248,8 +270,8 @@ Result<Choice> Selector::choose(const Problem& problem) {
   if (found.empty()) {
     choice.why = "no other tactic applies";
   } else {
-    const std::optional<Problem> concrete = at_values(problem, options_.optimum);
-    std::string why_not = "its dimensions are open and have no optimum";
+    std::string why_not;
+    const std::optional<Problem> concrete = at_optimum(problem, options_.optimum, why_not);
     CandidateTimes measured;
     if (concrete) {
       STROP_ASSIGN(measured, times(*concrete, found, why_not));

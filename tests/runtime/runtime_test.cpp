@@ -154,6 +154,21 @@ TEST(Runtime, AReshapeThatIsAnOutputIsRefusedToo) {
   EXPECT_EQ(ran.error().message, "at these input shapes 'y' would have shape [1, 4], made of [3, 4]");
 }
 
+// Operands that are written where the result lies would have no step either.
+TEST(Runtime, AConcatenationOfOperandsThatDoNotFitIsRefused) {
+  Machine machine = make_machine(R"(graph "g" (x: f32[a, b], z: f32[c, d]) -> (y = %y) {
+  %y = Concat(%x, %z) {axis=0} : f32[a + c, b]
+})");
+  machine.run_and_compare({random_f32({3, 9}), random_f32({2, 9})});
+  std::vector<Value> y(1);
+  for (const int64_t columns : {1, 10}) {
+    const std::vector<Value> inputs = {random_f32({3, 9}), random_f32({2, columns})};
+    const auto ran = machine.executor->run(inputs, y);
+    ASSERT_FALSE(ran.ok()) << columns;
+    EXPECT_NE(ran.error().message.find("(C3) operand 1"), std::string::npos) << ran.error().message;
+  }
+}
+
 TEST(Runtime, SizesThatOnlyTheDataTell) {
   Machine machine = make_machine(R"(graph "g" (x: f32[n]) -> (y = %y) {
   %i = NonZero(%x) : i64[1, ?0.0]
