@@ -17,13 +17,6 @@ int64_t resident_bytes() {
   return (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 
-int64_t resident_bytes_needed() {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
-  return resident_bytes();
-}
-
 int64_t usable_memory_bytes() {
   const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   const auto text = read_file("/sys/fs/cgroup/memory.max", 4096);  // "max" or a number
@@ -32,18 +25,29 @@ int64_t usable_memory_bytes() {
   return machine > 0 ? std::min<int64_t>(machine, group) : group;
 }
 
+Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes) {
+  if (limit_bytes == 0 || bytes <= limit_bytes - resident_bytes()) return {};
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  const int64_t resident = resident_bytes();
+  if (bytes <= limit_bytes - resident) return {};
+  if (bytes == 0) {
+    return error(ErrorCode::OutOfMemory, "{} takes {} bytes, over the memory limit of {}: raise it", what, resident,
+                 limit_bytes);
+  }
+  return error(ErrorCode::OutOfMemory,
+               "{} needs {} bytes beside the {} that are in use, over the memory limit of {}: raise it", what, bytes,
+               resident, limit_bytes);
+}
+
 Result<void> MemoryLimit::check(std::string_view what, int64_t bytes) const {
   constexpr int64_t kWorthALook = int64_t{1} << 20;
   if (bytes < kWorthALook) {
     if (unseen_bytes_.fetch_add(bytes) + bytes < kWorthALook) return {};
     unseen_bytes_ = 0;
   }
-  if (bytes <= limit_bytes_ - resident_bytes()) return {};
-  const int64_t resident = resident_bytes_needed();
-  if (bytes <= limit_bytes_ - resident) return {};
-  return error(ErrorCode::OutOfMemory,
-               "{} needs {} bytes beside the {} that are in use, over the memory limit of {}: raise it", what, bytes,
-               resident, limit_bytes_);
+  return check_memory(limit_bytes_, what, bytes);
 }
 
 }  // namespace strop

@@ -13,12 +13,12 @@ namespace strop {
 /// does not tell.
 int64_t resident_bytes();
 
-/// resident_bytes() once the C library has given back to the system what it holds for later: slow, for when the answer
-/// decides whether there is enough.
-int64_t resident_bytes_needed();
-
 /// The machine's memory, or what this process' control group may use where that is less. 0: not known.
 int64_t usable_memory_bytes();
+
+/// Error (OutOfMemory): `bytes` more for `what` (0: what there is already) bring the process's resident memory beyond
+/// the limit (0: none). What the C library holds for later is given back to the system before that is said.
+Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes);
 
 /// What this process' resident memory may grow to: asked before something large is allocated. Used from several threads
 /// at once.

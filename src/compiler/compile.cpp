@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/memory.h"
 #include "device/cpu_device.h"
 #include "kernels/cpu_target.h"
 #include "tactics/fingerprint.h"
@@ -106,7 +107,8 @@ class MeasuredCosts : public passes::StepCosts {
   const CompileOptions& options_;
 };
 
-/// Passes, then tactics and storage. The model's digest, which takes as long as all passes, is found meanwhile.
+/// Passes, then tactics and storage. The model's digest, which takes as long as all passes, is found
+/// meanwhile, unless a lockfile asked for it before.
 Result<Lowered> optimise_and_lower(const onnx::ImportedModel& model, Selection& selection, Compiled& compiled) {
   ir::Graph& graph = *model.graph;
   const CompileOptions& options = selection.options();
@@ -126,7 +128,7 @@ Result<Lowered> optimise_and_lower(const onnx::ImportedModel& model, Selection& 
   selection.begin_nodes(static_cast<int64_t>(graph.order().size()));
   LowerContext lower_context{selection.selector(), selection.route(), environment.threads, options.ranges};
   lower_context.memory_limit_bytes = options.select.memory_limit_bytes;
-  lower_context.beside = [&] { compiled.model_digest = sha256(model.bytes); };
+  if (options.model_digest.empty()) lower_context.beside = [&] { compiled.model_digest = sha256(model.bytes); };
   lower_context.on_node = [&](std::string_view node) { selection.on_node(node); };
   return lower(graph, lower_context);
 }
@@ -171,15 +173,18 @@ Result<Compiled> compile(const ModelSource& source, const CompileOptions& option
 
   report("import", source.path);
   STROP_ASSIGN(onnx::ImportedModel model, import_for(source, options));
-  if (!options.model_digest.empty() && sha256(model.bytes).hex() != options.model_digest) {
-    return error(ErrorCode::InvalidArgument, "{} is another model than the lockfile's: its SHA-256 is {}, not {}",
-                 source.name(), sha256(model.bytes).hex(), options.model_digest);
+  Compiled compiled;
+  if (!options.model_digest.empty()) {
+    compiled.model_digest = sha256(model.bytes);
+    if (compiled.model_digest.hex() != options.model_digest) {
+      return error(ErrorCode::InvalidArgument, "{} is another model than the lockfile's: its SHA-256 is {}, not {}",
+                   source.name(), compiled.model_digest.hex(), options.model_digest);
+    }
   }
   for (const std::string& warning : model.warnings) environment.log.warning("{}: {}", source.name(), warning);
   STROP_TRY(apply_io(*model.graph, options.io));
   STROP_TRY(environment.cancel.check());
 
-  Compiled compiled;
   compiled.imported_nodes = static_cast<int64_t>(model.graph->order().size());
   STROP_ASSIGN(Lowered lowered, select_and_lower(model, options, route, environment, compiled));
   STROP_TRY(environment.cancel.check());

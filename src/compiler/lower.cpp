@@ -169,20 +169,6 @@ tactics::Problem make_problem(const ir::Graph& graph, const ir::Node& node,
   return problem;
 }
 
-Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes) {
-  if (limit_bytes == 0) return {};
-  if (resident_bytes() + bytes <= limit_bytes) return {};
-  const int64_t resident = resident_bytes_needed();
-  if (resident + bytes <= limit_bytes) return {};
-  if (bytes == 0) {
-    return error(ErrorCode::OutOfMemory, "{} takes {} bytes, over the memory limit of {}: raise it", what, resident,
-                 limit_bytes);
-  }
-  return error(ErrorCode::OutOfMemory,
-               "{} needs {} bytes beside the {} that are in use, over the memory limit of {}: raise it", what, bytes,
-               resident, limit_bytes);
-}
-
 Result<void> BlockLowering::pack_weights(const ir::Node& node, const tactics::Problem& problem,
                                          const select::Choice& choice, plan::Variant& variant) {
   for (const tactics::PackRequest& request : choice.tactic->packs(problem, choice.config)) {

@@ -50,10 +50,6 @@ struct Lowered {
 /// The graph must be verified. Errors: a graph output that nothing produces, a problem too large to plan.
 Result<Lowered> lower(const ir::Graph& graph, const LowerContext& ctx);
 
-/// OutOfMemory if `bytes` more (0: what there is already) would bring the process's resident memory beyond the limit
-/// (0: none).
-Result<void> check_memory(int64_t limit_bytes, std::string_view what, int64_t bytes);
-
 /// The knobs that lowering reads.
 std::vector<const KnobInfo*> lower_knobs();
 

@@ -50,23 +50,9 @@ Weights lay_out(const std::vector<Tensor>& tensors) {
   return weights;
 }
 
-// Calls sink with consecutive parts of the weights section, padding included.
+// Calls sink with the parts of the weights section between two offsets, padding included, until it fails.
 template <class Sink>
-Result<void> stream(const Weights& weights, Sink&& sink) {
-  static constexpr std::byte kZeros[kWeightAlignment] = {};
-  int64_t at = 0;
-  for (size_t i = 0; i < weights.pieces.size(); ++i) {
-    const auto begin = static_cast<int64_t>(weights.places[i].offset);
-    STROP_TRY(sink(std::span(kZeros).first(static_cast<size_t>(begin - at))));
-    STROP_TRY(sink(weights.pieces[i]));
-    at = begin + static_cast<int64_t>(weights.pieces[i].size());
-  }
-  return {};
-}
-
-// Calls sink with the parts of the weights section between two offsets, padding included.
-template <class Sink>
-void parts_between(const Weights& weights, int64_t begin, int64_t end, Sink&& sink) {
+Result<void> parts_between(const Weights& weights, int64_t begin, int64_t end, Sink&& sink) {
   static constexpr std::byte kZeros[kWeightAlignment] = {};
   const auto after = std::ranges::upper_bound(weights.places, static_cast<uint64_t>(begin), {}, &WeightPlace::offset);
   auto i = after == weights.places.begin() ? size_t{0} : static_cast<size_t>(after - weights.places.begin() - 1);
@@ -75,15 +61,16 @@ void parts_between(const Weights& weights, int64_t begin, int64_t end, Sink&& si
     const auto size = static_cast<int64_t>(weights.pieces[i].size());
     if (at < offset + size) {
       const int64_t until = std::min(end, offset + size);
-      sink(weights.pieces[i].subspan(static_cast<size_t>(at - offset), static_cast<size_t>(until - at)));
+      STROP_TRY(sink(weights.pieces[i].subspan(static_cast<size_t>(at - offset), static_cast<size_t>(until - at))));
       at = until;
     }
     const int64_t next = i + 1 < weights.places.size() ? static_cast<int64_t>(weights.places[i + 1].offset) : at;
     if (const int64_t padding = std::min(end, next) - at; padding > 0) {
-      sink(std::span(kZeros).first(static_cast<size_t>(padding)));
+      STROP_TRY(sink(std::span(kZeros).first(static_cast<size_t>(padding))));
       at += padding;
     }
   }
+  return {};
 }
 
 // section_digest of a section that exists only in pieces.
@@ -91,8 +78,9 @@ Digest weights_digest(const Weights& weights, Threads& threads) {
   std::vector<Digest> chunks(static_cast<size_t>((weights.size + kDigestChunk - 1) / kDigestChunk));
   threads.run(static_cast<int64_t>(chunks.size()), [&](int64_t i, int) {
     Sha256 hash;
-    parts_between(weights, i * kDigestChunk, std::min(weights.size, (i + 1) * kDigestChunk),
-                  [&](std::span<const std::byte> part) { hash.update(part); });
+    const auto update = [&](std::span<const std::byte> part) { return hash.update(part), Result<void>(); };
+    (void)parts_between(weights, i * kDigestChunk, std::min(weights.size, (i + 1) * kDigestChunk),
+                        update);  // cannot fail
     chunks[static_cast<size_t>(i)] = hash.finish();
   });
   return sha256(std::as_bytes(std::span(chunks)));
@@ -166,7 +154,8 @@ Result<Digests> write_engine(const EngineImage& image, const std::string& path, 
     STROP_TRY(
         file.append(std::string_view(zeros).substr(0, prepared.table[i].offset - static_cast<uint64_t>(file.size()))));
     if (kSections[i] == SectionKind::Weights) {
-      STROP_TRY(stream(prepared.weights, [&](std::span<const std::byte> part) { return file.append(part); }));
+      const auto append = [&](std::span<const std::byte> part) { return file.append(part); };
+      STROP_TRY(parts_between(prepared.weights, 0, prepared.weights.size, append));
     } else {
       STROP_TRY(file.append(small[i]));
     }

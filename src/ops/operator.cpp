@@ -150,9 +150,7 @@ int64_t working_bytes(std::span<const Type> results) {
   for (const Type& type : results) {
     if (!type.is_tensor() || !type.tensor.is_static()) continue;
     const int64_t count = element_count(*as_constants(type.tensor.dims()));
-    const bool strings = type.tensor.dtype == DType::String;
-    bytes += (strings ? count * static_cast<int64_t>(sizeof(std::string)) : byte_size(type.tensor.dtype, count)) +
-             count * static_cast<int64_t>(sizeof(double));
+    bytes += memory_bytes(type.tensor.dtype, count) + count * static_cast<int64_t>(sizeof(double));
   }
   return bytes;
 }

@@ -41,12 +41,6 @@ std::vector<int64_t> last_permutation(int64_t rank, int64_t channel_axes) {
   return perm;
 }
 
-std::vector<int64_t> inverse(const std::vector<int64_t>& perm) {
-  std::vector<int64_t> out(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) out[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-  return out;
-}
-
 bool has_field(const ops::Attrs& attrs, std::string_view name) {
   const auto fields = attrs.fields();
   return std::any_of(fields.begin(), fields.end(), [&](const ops::NamedField& field) { return field.name == name; });
@@ -221,8 +215,9 @@ class Rewriter {
     for (ValueId& input : node.inputs) {
       STROP_ASSIGN(input, permuted(input, perm));
     }
-    STROP_ASSIGN(const ValueId result,
-                 emit(ops::kConcat, ops::ConcatAttrs{inverse(perm)[static_cast<size_t>(axis)]}, node.inputs));
+    STROP_ASSIGN(
+        const ValueId result,
+        emit(ops::kConcat, ops::ConcatAttrs{inverse_permutation(perm)[static_cast<size_t>(axis)]}, node.inputs));
     note(id, producer(graph_, result), perm, perm);
     set_last(node.outputs[0], result, perm);
     return {};
@@ -247,7 +242,7 @@ class Rewriter {
     if (axes.empty()) return {};
     const auto numbers = as_constants(axes);
     if (!numbers) return {};
-    const auto renumber = inverse(from.perm);
+    const auto renumber = inverse_permutation(from.perm);
     std::vector<bool> named(static_cast<size_t>(rank), false);
     for (size_t i = 0; i < axes.size(); ++i) {
       const int64_t axis = (*numbers)[i] < 0 ? (*numbers)[i] + rank : (*numbers)[i];
@@ -336,7 +331,7 @@ class Rewriter {
     const auto rank = static_cast<int64_t>(from.perm.size());
     STROP_ASSIGN(const std::vector<int64_t> perm,
                  ops::full_permutation(node.attrs.as<ops::TransposeAttrs>().perm, rank));
-    const auto renumber = inverse(from.perm);
+    const auto renumber = inverse_permutation(from.perm);
     int64_t moved_to = 0;
     for (int64_t axis = 0; axis < rank; ++axis) {
       if (perm[static_cast<size_t>(axis)] != axis) moved_to = axis;
@@ -367,7 +362,8 @@ class Rewriter {
       const LastForm& form = last_[value];
       const NodeId old = graph_.value(value).producer;
       sources_ = graph_.node(old).sources;
-      STROP_ASSIGN(const ValueId plain, emit(ops::kTranspose, ops::TransposeAttrs{inverse(form.perm)}, {form.value}));
+      STROP_ASSIGN(const ValueId plain,
+                   emit(ops::kTranspose, ops::TransposeAttrs{inverse_permutation(form.perm)}, {form.value}));
       graph_.replace_uses(value, plain);
     }
     return {};

@@ -7,6 +7,7 @@
 #include "ops/pointwise/pointwise.h"
 #include "ops/transpose/transpose.h"
 #include "ops/view/view.h"
+#include "passes/match.h"
 #include "passes/min_cut.h"
 
 namespace strop::passes {
@@ -157,9 +158,7 @@ class Choice {
         const ValueId last,
         graph_.add(
             {.op = &ops::kTranspose, .attrs = ops::TransposeAttrs{perm}, .inputs = {value}, .sources = {"layout"}}));
-    std::vector<int64_t> back(perm.size());
-    for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-    return transpose_time(last, back);
+    return transpose_time(last, inverse_permutation(perm));
   }
 
   Graph& graph_;

@@ -110,6 +110,12 @@ bool has_backed_dims(const ir::Graph& graph, ir::ValueId value) {
   return type && is_backed(type->dims());
 }
 
+std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& perm) {
+  std::vector<int64_t> inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  return inverse;
+}
+
 std::vector<std::string> merged_sources(const std::vector<std::string>& first, const std::vector<std::string>& second) {
   std::vector<std::string> merged = first;
   for (const std::string& name : second) {

@@ -63,6 +63,9 @@ const TensorType* ranked(const ir::Graph& graph, ir::ValueId value);
 bool has_backed_dims(const ir::Graph& graph, ir::ValueId value);
 bool is_backed(const Dims& dims);
 
+/// The permutation that undoes `perm`.
+std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& perm);
+
 /// First one's names, then those of the other that are missing.
 std::vector<std::string> merged_sources(const std::vector<std::string>& first, const std::vector<std::string>& second);
 

@@ -17,12 +17,6 @@ constexpr Knob<bool> kEnabled{{.name = "passes.sink_transposes", .help = "move t
 
 using Perm = std::vector<int64_t>;
 
-Perm inverse(const Perm& perm) {
-  Perm result(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) result[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-  return result;
-}
-
 class Sinker {
  public:
   explicit Sinker(ir::Graph& graph) : graph_(graph) {}
@@ -131,7 +125,7 @@ class Sinker {
     }
     ir::Graph::NewNode transpose;
     transpose.op = &ops::kTranspose;
-    transpose.attrs = ops::TransposeAttrs{inverse(perm)};
+    transpose.attrs = ops::TransposeAttrs{inverse_permutation(perm)};
     transpose.inputs = {source};
     transpose.sources = sources;
     return graph_.add(std::move(transpose));

@@ -35,10 +35,7 @@ void append_key(const Type& type, std::vector<int64_t>& key) {
   for (const Dim& dim : type.tensor.dims()) key.push_back(dim.constant());
 }
 
-int64_t bytes_of(DType dtype, const std::vector<int64_t>& dims) {
-  const int64_t count = element_count(dims);
-  return dtype == DType::String ? count * static_cast<int64_t>(sizeof(std::string)) : byte_size(dtype, count);
-}
+int64_t bytes_of(DType dtype, const std::vector<int64_t>& dims) { return memory_bytes(dtype, element_count(dims)); }
 
 bool overlap(const Tensor& a, const Tensor& b) {
   const auto* a_begin = static_cast<const std::byte*>(a.raw());

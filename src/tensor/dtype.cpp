@@ -78,6 +78,10 @@ size_t alignment_of(DType dtype) {
 
 STROP_API int64_t byte_size(DType dtype, int64_t count) { return (count * bit_width(dtype) + 7) / 8; }
 
+int64_t memory_bytes(DType dtype, int64_t count) {
+  return dtype == DType::String ? count * static_cast<int64_t>(sizeof(std::string)) : byte_size(dtype, count);
+}
+
 bool is_float(DType dtype) { return row(dtype).kind == Kind::Float; }
 bool is_signed_integer(DType dtype) { return row(dtype).kind == Kind::Signed; }
 bool is_unsigned_integer(DType dtype) { return row(dtype).kind == Kind::Unsigned; }
